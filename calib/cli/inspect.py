@@ -8,6 +8,7 @@ from calib.cli.arguments import Given, on_data
 from calib.data import Inspection, Predictions
 from calib.data import inspect as inspect_file
 from calib.data.findings import shortened
+from calib.data.options import explicit_options
 from calib.evaluation.comparison_table import said_of_weights
 from calib.formatting import aligned, for_terminal, one_line
 
@@ -60,7 +61,7 @@ def _read(found: Inspection) -> dict[str, object]:
     """The options that were given or inferred; the classes are said elsewhere."""
     return {
         name: value
-        for name, value in found.choices.explicit().items()
+        for name, value in explicit_options(found.choices).items()
         if value and name != "class_names"
     }
 

@@ -9,7 +9,7 @@ from typer import Option
 
 from calib.cli import text
 from calib.cli.arguments import Given, keep_inputs, must_end, on_data, refuse, target
-from calib.data.options import names_in
+from calib.data.options import explicit_options, names_in
 from calib.formatting import for_terminal, listed, plural, round_percent
 from calib.registry import METHODS
 from calib.tasks import FittedTasks, Tasks, audit_tasks, fit_tasks, tasks_of
@@ -106,7 +106,7 @@ def model_lines(found: Tasks) -> list[str]:
 def read_tasks(given: Given) -> Tasks:
     """Read the tasks of the file that a command was given, with labels in a file of their own or not."""
     files = {name for name, file in given.options.files.items() if file is not None}
-    chosen: dict[str, Any] = given.options.choices.explicit()
+    chosen: dict[str, Any] = explicit_options(given.options.choices)
     if files - {"labels"}:
         refuse("tasks stand in one file, with labels in it or in a second one; leave others out")
     if set(chosen) - {"clusters"}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,77 +19,50 @@ class Event:
 
     Attributes
     ----------
-    column : int
-        0 or 1, the class's column.
-    name : str
-        What happened, for sentences: the class's name, or that of the outcome's column where labels only say yes or no.
-    reason : str
-        Why this class is taken for the event.
+    column : 0 or 1, the class's column.
+    name : what happened, for sentences: the class's name, or that of the outcome's column where labels only say yes or
+        no.
+    reason : why this class is taken for the event.
     """
 
     column: int
     name: str
     reason: str
 
-    @classmethod
-    def infer(
-        cls, class_names: Sequence[str], labels: Ints, outcome: str = "", scored: bool = False
-    ) -> Self:
-        """The class whose label says that something happened, else the one that is scored, else the rarer one.
 
-        Whether high outputs go with the event must not decide, since a bad model would be hidden.
+def infer_event(
+    class_names: Sequence[str], labels: Ints, outcome: str = "", scored: bool = False
+) -> Event:
+    """Return the class whose label says that something happened, else the one that is scored, else the rarer one.
 
-        Parameters
-        ----------
-        class_names : sequence of str
-            The two classes as they are labelled.
-        labels : ndarray of int of shape (n,)
-            Integers, 0 or 1.
-        outcome : str, default ""
-            Name of the outcome's column, where it says what happened; empty where it does not.
-        scored : bool, default False
-            Whether the outputs are one column, which holds the probability of the second class.
+    Whether high outputs go with the event must not decide, since a bad model would be hidden.
 
-        Returns
-        -------
-        Self
-            With the reason.
-        """
-        share = float(np.mean(labels)) if len(labels) else 0.5
-        if happened := _event_in_labels(class_names):
-            column, reason = happened
-        elif scored:
-            column, reason = 1, "the class whose probability the outputs hold"
-        elif share == 0.5:
-            column, reason = 1, "the second class; both are equally frequent"
-        else:
-            column = int(share < 0.5)
-            reason = f"the rarer class, {min(share, 1 - share):.1%} of the rows"
-        return cls(column, _named(class_names[column], outcome), reason)
+    Parameters
+    ----------
+    labels : (n,) integers, 0 or 1.
+    outcome : name of the outcome's column, where it says what happened; empty where it does not.
+    scored : whether the outputs are one column, which holds the probability of the second class.
+    """
+    share = float(np.mean(labels)) if len(labels) else 0.5
+    if happened := _event_in_labels(class_names):
+        column, reason = happened
+    elif scored:
+        column, reason = 1, "the class whose probability the outputs hold"
+    elif share == 0.5:
+        column, reason = 1, "the second class; both are equally frequent"
+    else:
+        column = int(share < 0.5)
+        reason = f"the rarer class, {min(share, 1 - share):.1%} of the rows"
+    return Event(column, _named(class_names[column], outcome), reason)
 
-    @classmethod
-    def chosen(cls, class_names: Sequence[str], column: int, outcome: str = "") -> Self:
-        """The event that was chosen by hand; where the labels say that it is what did not happen, it is named so.
 
-        Parameters
-        ----------
-        class_names : sequence of str
-            The two classes as they are labelled.
-        column : int
-            0 or 1, the class that was chosen.
-        outcome : str, default ""
-            Name of the outcome's column, where it says what happened; empty where it does not.
-
-        Returns
-        -------
-        Self
-            With the reason.
-        """
-        in_labels = _event_in_labels(class_names)
-        name = _named(class_names[column], outcome)
-        if in_labels is not None and in_labels[0] != column and name == outcome:
-            name = f"no {outcome}"
-        return cls(column, name, "as chosen")
+def chosen_event(class_names: Sequence[str], column: int, outcome: str = "") -> Event:
+    """Return the event that was chosen by hand; where the labels say that it did not happen, it is named so."""
+    in_labels = _event_in_labels(class_names)
+    name = _named(class_names[column], outcome)
+    if in_labels is not None and in_labels[0] != column and name == outcome:
+        name = f"no {outcome}"
+    return Event(column, name, "as chosen")
 
 
 def _event_in_labels(class_names: Sequence[str]) -> tuple[int, str] | None:

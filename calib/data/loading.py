@@ -16,8 +16,8 @@ from calib.canonical import class_order
 from calib.data.build.predictions import build
 from calib.data.findings import Findings, InvalidUpload, in_order, shortened
 from calib.data.guess.files import SOURCE
-from calib.data.options import OPTIONS, Choices, LoadOptions, Source
-from calib.data.predictions import Predictions
+from calib.data.options import OPTIONS, Choices, LoadOptions, Source, changed_options
+from calib.data.predictions import Predictions, check_consistent
 from calib.data.read.base import ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source, reads_isolated
 from calib.data.read.table import FIRST_ROWS
@@ -68,20 +68,13 @@ class Inspection:
 
     Attributes
     ----------
-    arrays : tuple of ArrayInfo
-        What the file holds, whether used or not.
-    choices : Choices
-        How it was read, with the inferred options as far as they were reached.
-    findings : tuple of Finding
-        What was noticed; the errors first.
-    predictions : Predictions or None
-        The data set, or None if there is an error.
-    readings : tuple of TableReading
-        Ways to read a table that can be read in several, the most plausible first; empty where it was read.
-    rows : mapping of str to tuple of str
-        The first cells of each column of a table, as text; empty for files of arrays.
-    models : mapping of str to dict
-        The roles of each model, where a table has columns for several.
+    arrays : what the file holds, whether used or not.
+    choices : how it was read, with the inferred options as far as they were reached.
+    findings : what was noticed; the errors first.
+    predictions : the data set, or None if there is an error.
+    readings : ways to read a table that can be read in several, the most plausible first; empty where it was read.
+    rows : the first cells of each column of a table, as text; empty for files of arrays.
+    models : the roles of each model, where a table has columns for several.
     """
 
     arrays: tuple[ArrayInfo, ...]
@@ -102,14 +95,11 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
 
     Parameters
     ----------
-    source : str, Path, DataFrame, mapping or tuple
-        The model's outputs, with the labels unless these have their own file.
-    options : LoadOptions or None, default None
-        The other files and how all are read; everything that is not chosen is inferred.
-    **changes
-        Fields of the options, such as ``isolate``, and single fields of their choices such as ``kind="logits"``.
-        ``labels``, ``features``, ``train_features`` and ``train_labels`` are files here; the arrays of these names are
-        chosen with ``choices=Choices(labels="y")``, and the columns of a table with
+    source : the model's outputs, with the labels unless these have their own file.
+    options : the other files and how all are read; everything that is not chosen is inferred.
+    **changes : fields of the options, such as ``isolate``, and single fields of their choices such as
+        ``kind="logits"``. ``labels``, ``features``, ``train_features`` and ``train_labels`` are files here; the arrays
+        of these names are chosen with ``choices=Choices(labels="y")``, and the columns of a table with
         ``roles={"outcome": "default", "outputs": "pd"}``.
 
     Returns
@@ -123,7 +113,7 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
             "Give arrays as calib.from_outputs(outputs, labels), and a file of labels as labels=."
         )
         return Inspection((), Choices(), (InvalidUpload("options", reason, action).finding,), None)
-    options = (options or LoadOptions()).changed(**changes)
+    options = changed_options(options or LoadOptions(), **changes)
     try:
         isolated = reads_isolated(options.isolate, source, *options.files.values())
         inspection = _isolated(source, options) if isolated else inspect_all(source, options)
@@ -144,7 +134,7 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
             files[name] = file if file is None or in_memory(file) else open_file(file, stack)
         inspection = in_a_reader(inspect_all, files.pop(""), replace(options, **files))
     if inspection.predictions is not None:
-        inspection.predictions.check()
+        check_consistent(inspection.predictions)
     return inspection
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, Self
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -136,54 +136,31 @@ class Choices:
 
     Attributes
     ----------
-    outputs, labels : str, tuple of str or None
-        The model's outputs and the true classes: an array's name, or the columns of a table. Where the file holds two
-        parts these are the calibration part.
-    test_outputs, test_labels : str, tuple of str or None
-        The same for the test part, where it lies under its own names.
-    split : str or None
-        Array or column that says which rows are for calibration.
-    ids : str or None
-        Column by which the rows of several tables are joined; ``""`` takes them in their order.
-    groups : str, tuple of str or None
-        Subgroup of each row, from one column or several. ``""`` leaves them out.
-    clusters, weights : str or None
-        What rows that belong together share, such as a patient; weight of each row.
-    times : str or None
-        When each row was scored, a date or a number such as that of its week; Monitoring follows it.
-    predicted : str or None
-        Predicted class of each row, which only checks how the outputs were read.
-    ignore : tuple of str or None
-        Columns that are left alone, whatever they look like.
-    features : str, tuple of str or None
-        Inputs of each row. ``""`` leaves them out.
-    train_features, train_labels : str, tuple of str or None
-        The training set, for methods that need it. ``""`` leaves them out.
-    kind : str or None
-        Logits, probabilities, log-probabilities, or a single column for binary data.
-    weight_kind : {"sampling", "frequency", "exposure"} or None
-        Meaning of the weights; without it only a column named as sampling weights is applied.
-    event : str or None
-        Of two classes, the one whose probability is asked for.
-    class_names : tuple of str or None
-        One name for each column of the outputs.
-    label_values : tuple of str, tuple of int or None
-        The label that belongs to each column, where labels are not column numbers.
-    drop_bad_rows : bool or None
-        Whether rows with NaN, infinite values or no valid label are left out, of the training set too.
-    scale : str, float or None
-        How the outputs are written: ``"percent"``, ``"counts"`` or ``"log"``, see
-        :data:`calib.canonical.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
-    standardise : bool or None
-        Whether features are standardised with the mean and standard deviation of the training set.
-    floor : float or None
-        What exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
-    delimiter, encoding, decimal : str or None
-        How a text table is written.
-    sheet : str or None
-        The sheet of an .xlsx file, where several hold tables.
-    header : bool or None
-        Whether the first line of a text table holds the names of the columns.
+    outputs, labels : the model's outputs and the true classes: an array's name, or the columns of a table. Where the
+        file holds two parts these are the calibration part.
+    test_outputs, test_labels : the same for the test part, where it lies under its own names.
+    split : array or column that says which rows are for calibration.
+    ids : column by which the rows of several tables are joined; ``""`` takes them in their order.
+    groups : subgroup of each row, from one column or several. ``""`` leaves them out.
+    clusters, weights : what rows that belong together share, such as a patient; weight of each row.
+    times : when each row was scored, a date or a number such as that of its week; Monitoring follows it.
+    predicted : predicted class of each row, which only checks how the outputs were read.
+    ignore : columns that are left alone, whatever they look like.
+    features : inputs of each row. ``""`` leaves them out.
+    train_features, train_labels : the training set, for methods that need it. ``""`` leaves them out.
+    kind : logits, probabilities, log-probabilities, or a single column for binary data.
+    weight_kind : meaning of the weights; without it only a column named as sampling weights is applied.
+    event : of two classes, the one whose probability is asked for.
+    class_names : one name for each column of the outputs.
+    label_values : the label that belongs to each column, where labels are not column numbers.
+    drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
+    scale : how the outputs are written: ``"percent"``, ``"counts"`` or ``"log"``, see :data:`calib.canonical.SCALES`,
+        or the number that a probability of one is written as; ``"plain"`` is as is.
+    standardise : whether features are standardised with the mean and standard deviation of the training set.
+    floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
+    delimiter, encoding, decimal : how a text table is written.
+    sheet : the sheet of an .xlsx file, where several hold tables.
+    header : whether the first line of a text table holds the names of the columns.
     """
 
     outputs: Columns | None = option(COLUMNS, "Model outputs")
@@ -229,85 +206,6 @@ class Choices:
                 value = tuple(str(v) if isinstance(v, (int, np.integer)) else v for v in value)
             object.__setattr__(self, f.name, value)
 
-    @classmethod
-    def from_roles(cls, roles: Mapping[str, Any], base: Choices | None = None) -> Choices:
-        """Choices from roles as people write them: ``{"outcome": "default", "outputs": "pd", "cluster": "branch"}``.
-
-        Parameters
-        ----------
-        roles : mapping of str to object
-            A column or several for each role; single options such as ``kind`` may stand among them.
-        base : Choices or None, default None
-            Everything else that was chosen.
-
-        Returns
-        -------
-        Choices
-            With the roles as columns.
-
-        Raises
-        ------
-        CalibrationError
-            For a name that is no role and no option, and for several columns in a role of one.
-        """
-        if not isinstance(roles, Mapping):
-            reason = f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}."
-            raise CalibrationError(reason)
-        chosen: dict[str, Any] = {}
-        for role, value in roles.items():
-            option = OPTION_OF_ROLE.get(role, role)
-            if option not in OPTIONS:
-                names = ", ".join(OPTION_OF_ROLE)
-                raise CalibrationError(f"{role!r} is no role of a column; these are {names}.")
-            several = list(value) if isinstance(value, (list, tuple)) else [value]
-            if option in ONE_COLUMN_OPTIONS and len(several) > 1:
-                columns = f"{len(several)} were given: {', '.join(map(str, several))}"
-                raise CalibrationError(f"The role {role!r} takes one column, but {columns}.")
-            alone = len(several) == 1 and option not in ("ignore", "label_values", "class_names")
-            chosen[option] = several[0] if alone else tuple(several)
-        return replace(base or cls(), **chosen)
-
-    def names(self, *options: str) -> list[str]:
-        """The names of arrays or columns in several options.
-
-        Parameters
-        ----------
-        *options : str
-            Names of options.
-
-        Returns
-        -------
-        list of str
-            Each as often as it was chosen.
-        """
-        return [name for option in options for name in names_in(getattr(self, option))]
-
-    def columns(self, but: str = "") -> set[str]:
-        """The columns that have a role already.
-
-        Parameters
-        ----------
-        but : str, default ""
-            Option whose columns do not count.
-
-        Returns
-        -------
-        set of str
-            Their names.
-        """
-        options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
-        return {*self.names(*options)}
-
-    def explicit(self) -> dict[str, object]:
-        """The options that are not left to be inferred.
-
-        Returns
-        -------
-        dict of str to object
-            Values by the names of the options.
-        """
-        return {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
-
 
 INFERRED = Choices()
 """Everything left to be inferred."""
@@ -319,6 +217,53 @@ OPTIONS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Choi
 """Every option by its name: the ``type`` of its values and its ``title``, empty where the page does not show it."""
 
 
+def choices_from_roles(roles: Mapping[str, Any], base: Choices = INFERRED) -> Choices:
+    """Return choices from roles as people write them: ``{"outcome": "default", "outputs": "pd", "cluster": "branch"}``.
+
+    Parameters
+    ----------
+    roles : a column or several for each role; single options such as ``kind`` may stand among them.
+    base : everything else that was chosen.
+
+    Raises
+    ------
+    CalibrationError
+        For a name that is no role and no option, and for several columns in a role of one.
+    """
+    if not isinstance(roles, Mapping):
+        reason = f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}."
+        raise CalibrationError(reason)
+    chosen: dict[str, Any] = {}
+    for role, value in roles.items():
+        option = OPTION_OF_ROLE.get(role, role)
+        if option not in OPTIONS:
+            names = ", ".join(OPTION_OF_ROLE)
+            raise CalibrationError(f"{role!r} is no role of a column; these are {names}.")
+        several = list(value) if isinstance(value, (list, tuple)) else [value]
+        if option in ONE_COLUMN_OPTIONS and len(several) > 1:
+            columns = f"{len(several)} were given: {', '.join(map(str, several))}"
+            raise CalibrationError(f"The role {role!r} takes one column, but {columns}.")
+        alone = len(several) == 1 and option not in ("ignore", "label_values", "class_names")
+        chosen[option] = several[0] if alone else tuple(several)
+    return replace(base, **chosen)
+
+
+def explicit_options(choices: Choices) -> dict[str, object]:
+    """Return the options that are not left to be inferred, by their names."""
+    return {name: value for name in OPTIONS if (value := getattr(choices, name)) is not None}
+
+
+def names_in_options(choices: Choices, *options: str) -> list[str]:
+    """Return the names of arrays or columns in several options, each as often as it was chosen."""
+    return [name for option in options for name in names_in(getattr(choices, option))]
+
+
+def columns_in_use(choices: Choices, but: str = "") -> set[str]:
+    """Return the columns that have a role already, those of one option left aside."""
+    options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
+    return {*names_in_options(choices, *options)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
     """Files beside the model's outputs, and options, of :func:`calib.load` and :func:`calib.data.inspect`.
@@ -328,20 +273,14 @@ class LoadOptions:
 
     Attributes
     ----------
-    labels : str, Path, DataFrame, mapping, tuple or None
-        The labels of the first file.
-    test, test_labels : str, Path, DataFrame, mapping, tuple or None
-        The test set and its labels; the first file is then the calibration set.
-    features : str, Path, DataFrame, mapping, tuple or None
-        The features of all rows, calibration rows first; perhaps with the training set.
-    train_features, train_labels : str, Path, DataFrame, mapping, tuple or None
-        The training set.
-    choices : Choices
-        How the files are read.
-    isolate : bool or None
-        Whether files are read in a process of its own with limits of memory and time and, on Linux, without access to
-        the network, to other files and to other processes. None does so with HDF5 where these limits hold. Tables in
-        memory are read here.
+    labels : the labels of the first file.
+    test, test_labels : the test set and its labels; the first file is then the calibration set.
+    features : the features of all rows, calibration rows first; perhaps with the training set.
+    train_features, train_labels : the training set.
+    choices : how the files are read.
+    isolate : whether files are read in a process of its own with limits of memory and time and, on Linux, without
+        access to the network, to other files and to other processes. None does so with HDF5 where these limits hold.
+        Tables in memory are read here.
     """
 
     labels: Source | None = param(None, help="Labels, where they have their own file")
@@ -352,58 +291,6 @@ class LoadOptions:
     train_labels: Source | None = param(None, help="Training labels, in their own file")
     choices: Choices = Choices()
     isolate: bool | None = None
-
-    def changed(
-        self,
-        *,
-        choices: Choices | None = None,
-        roles: Mapping[str, Any] | None = None,
-        isolate: bool | None = None,
-        **changes: Any,
-    ) -> Self:
-        """The options with other files or choices; what is no file is a single field of the choices.
-
-        Parameters
-        ----------
-        choices : Choices or None, default None
-            How files are read; None leaves it.
-        roles : mapping of str to object or None, default None
-            Roles of columns, as :meth:`Choices.from_roles` takes them.
-        isolate : bool or None, default None
-            Whether files are read in a process of its own; None leaves it.
-        **changes
-            Other files, and single fields of the choices.
-
-        Returns
-        -------
-        Self
-            Changed options; these stay as they are.
-
-        Raises
-        ------
-        TypeError
-            For a name that is no file and no option, as for every argument that a function does not know.
-        """
-        for name in changes:
-            if name in OPTION_OF_ROLE and name not in OPTIONS and name not in FILES:
-                raise TypeError(f"{name!r} is the role of a column; give roles={{{name!r}: ...}}.")
-            if name not in OPTIONS and name not in FILES:
-                near = did_you_mean(name, [*FILES, *OPTIONS, "roles", "isolate"])
-                options = "" if near else f"; these are {', '.join([*FILES, *OPTIONS])}"
-                raise TypeError(f"{name!r} is no option of reading data{near}{options}.")
-        if choices is not None and not isinstance(choices, Choices):
-            reason = (
-                f"choices must be calib.data.Choices; got {choices!r}. Give single options by name."
-            )
-            raise CalibrationError(reason)
-        files = {name: changes.pop(name) for name in FILES if name in changes}
-        changed = choices or self.choices
-        if changes:
-            changed = replace(changed, **changes)
-        if roles is not None:
-            changed = Choices.from_roles(roles, changed)
-        isolation = self.isolate if isolate is None else isolate
-        return replace(self, **files, choices=changed, isolate=isolation)
 
     @property
     def files(self) -> dict[str, Source | None]:
@@ -416,3 +303,40 @@ FILES: dict[str, str] = {f.name: f.metadata["help"] for f in fields(LoadOptions)
 
 FEATURE_FILES = ("features", "train_features", "train_labels")
 """Files that only some methods need."""
+
+
+def changed_options(
+    options: LoadOptions,
+    *,
+    choices: Choices | None = None,
+    roles: Mapping[str, Any] | None = None,
+    isolate: bool | None = None,
+    **changes: Any,
+) -> LoadOptions:
+    """Return options with other files or choices; what is no file is a single field of the choices.
+
+    Raises
+    ------
+    TypeError
+        For a name that is no file and no option, as for every argument that a function does not know.
+    """
+    for name in changes:
+        if name in OPTION_OF_ROLE and name not in OPTIONS and name not in FILES:
+            raise TypeError(f"{name!r} is the role of a column; give roles={{{name!r}: ...}}.")
+        if name not in OPTIONS and name not in FILES:
+            near = did_you_mean(name, [*FILES, *OPTIONS, "roles", "isolate"])
+            names = "" if near else f"; these are {', '.join([*FILES, *OPTIONS])}"
+            raise TypeError(f"{name!r} is no option of reading data{near}{names}.")
+    if choices is not None and not isinstance(choices, Choices):
+        reason = (
+            f"choices must be calib.data.Choices; got {choices!r}. Give single options by name."
+        )
+        raise CalibrationError(reason)
+    files = {name: changes.pop(name) for name in FILES if name in changes}
+    changed = choices or options.choices
+    if changes:
+        changed = replace(changed, **changes)
+    if roles is not None:
+        changed = choices_from_roles(roles, changed)
+    isolation = options.isolate if isolate is None else isolate
+    return replace(options, **files, choices=changed, isolate=isolation)

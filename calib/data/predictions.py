@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import ONE_COLUMN, Kind, Scale, class_order, from_canonical
-from calib.data.event import Event
+from calib.data.event import Event, chosen_event, infer_event
 from calib.data.findings import InvalidUpload, listed
 from calib.data.names import outcome_name
 from calib.data.options import WEIGHT_KIND, WeightKind
@@ -327,9 +327,9 @@ class Predictions:
                 raise CalibrationError(reason)
             column = self.class_names.index(event)
             scored = self.kind in ONE_COLUMN
-            chosen = Event.infer(self.class_names, self.labels, outcome, scored)
+            chosen = infer_event(self.class_names, self.labels, outcome, scored)
             if chosen.column != column:
-                chosen = Event.chosen(self.class_names, column, outcome)
+                chosen = chosen_event(self.class_names, column, outcome)
         weight_kind = None if self.weights is None else weight_kind
         return replace(self, event=chosen, weight_kind=weight_kind, sha256="").identified()
 
@@ -435,32 +435,27 @@ class Predictions:
         """
         return self if self.sha256 else replace(self, sha256=fingerprint(identifying(vars(self))))
 
-    def check(self) -> None:
-        """Refuse data whose parts do not belong together, as no reader makes them.
 
-        Raises
-        ------
-        InvalidUpload
-            Naming the part.
-        """
-        n = len(self.labels)
-        k = len(self.class_names)
-        rows = {name: getattr(self, name) for name in ("given_split", "features", *ROW_ROLES)}
-        rows |= self.metadata
-        shape, weights, split = self.logits.shape, self.weights, self.given_split
-        right = {
-            "outputs": shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
-            "labels": _are_classes(self.labels, k),
-            "training labels": self.train_labels is None or _are_classes(self.train_labels, k),
-            "event": self.event is None or (k == 2 and self.event.column in (0, 1)),
-            "split": split is None or split.dtype.kind == "b",
-            **{f"length of {name}": a is None or len(a) == n for name, a in rows.items()},
-            "weights": weights is None or (weights.dtype.kind == "f" and weights.min() >= 0),
-        }
-        for part, holds in right.items():
-            if not holds:
-                reason = f"The {part} of what was read cannot be right."
-                raise InvalidUpload("damaged", reason, "Save the file anew.")
+def check_consistent(data: Predictions) -> None:
+    """Refuse data whose parts do not belong together, as no reader makes them."""
+    n = len(data.labels)
+    k = len(data.class_names)
+    rows = {name: getattr(data, name) for name in ("given_split", "features", *ROW_ROLES)}
+    rows |= data.metadata
+    shape, weights, split = data.logits.shape, data.weights, data.given_split
+    right = {
+        "outputs": shape == (n, k) and data.logits.dtype.kind == "f" and n > 0 and k > 1,
+        "labels": _are_classes(data.labels, k),
+        "training labels": data.train_labels is None or _are_classes(data.train_labels, k),
+        "event": data.event is None or (k == 2 and data.event.column in (0, 1)),
+        "split": split is None or split.dtype.kind == "b",
+        **{f"length of {name}": a is None or len(a) == n for name, a in rows.items()},
+        "weights": weights is None or (weights.dtype.kind == "f" and weights.min() >= 0),
+    }
+    for part, holds in right.items():
+        if not holds:
+            reason = f"The {part} of what was read cannot be right."
+            raise InvalidUpload("damaged", reason, "Save the file anew.")
 
 
 def has_sha256(data: Predictions, sha256: str) -> bool:

@@ -19,13 +19,10 @@ class ColumnRole:
 
     Attributes
     ----------
-    column : str
-        Name of the column.
-    role : str
-        One of outcome, outputs, predicted, cluster, weight, group, time, features, split, id, ignore, and metadata for
-        one of few values that is kept as a further subgroup.
-    reason : str
-        Why it was taken for that.
+    column : name of the column.
+    role : one of outcome, outputs, predicted, cluster, weight, group, time, features, split, id, ignore, and metadata
+        for one of few values that is kept as a further subgroup.
+    reason : why it was taken for that.
     """
 
     column: str
@@ -39,14 +36,10 @@ class TableReading:
 
     Attributes
     ----------
-    roles : mapping of str to str, tuple of str or tuple of int
-        Column or columns of each role, as :func:`calib.load` takes them, and the order of the labels.
-    sentence : str
-        What the reading means, with its numbers.
-    rows : int
-        Rows with an outcome and outputs.
-    groups : tuple of str
-        Further columns of few values, whose rows are compared as groups.
+    roles : column or columns of each role, as :func:`calib.load` takes them, and the order of the labels.
+    sentence : what the reading means, with its numbers.
+    rows : rows with an outcome and outputs.
+    groups : further columns of few values, whose rows are compared as groups.
     """
 
     roles: Mapping[str, str | tuple[str, ...] | tuple[int, ...]]

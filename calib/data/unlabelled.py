@@ -44,17 +44,12 @@ class UnlabelledRows:
 
     Attributes
     ----------
-    outputs : ndarray of shape (n, k)
-        Floats as the model wrote them.
-    ids : mapping of str to ndarray of str
-        Of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
-    columns : tuple of str
-        Of a table, the columns of the outputs in their order; of arrays, what the one that names the classes holds;
-        empty where there is none.
-    groups : ndarray of str of shape (n,) or None
-        Group of each row, where a column of them was chosen.
-    model : str
-        Name and version of the model, as :class:`calib.Predictions` has them.
+    outputs : floats as the model wrote them.
+    ids : of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
+    columns : of a table, the columns of the outputs in their order; of arrays, what the one that names the classes
+        holds; empty where there is none.
+    groups : group of each row, where a column of them was chosen.
+    model : name and version of the model, as :class:`calib.Predictions` has them.
     """
 
     outputs: Floats
@@ -71,12 +66,10 @@ def read_rows(
 
     Parameters
     ----------
-    source : str, Path or tuple
-        A path, or a file name with its bytes or an open binary file.
-    choices : Choices or None, default None
-        As for :func:`calib.data.inspect`; usually the outputs' name at most. Groups are read where they are chosen.
-    isolate : bool or None, default None
-        Whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
+    source : a path, or a file name with its bytes or an open binary file.
+    choices : as for :func:`calib.data.inspect`; usually the outputs' name at most. Groups are read where they are
+        chosen.
+    isolate : whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
 
     Returns
     -------
@@ -121,14 +114,8 @@ def read_features(
 
     Parameters
     ----------
-    source : str, Path or tuple
-        As for :func:`read_rows`.
-    choices : Choices or None, default None
-        As for :func:`read_rows`.
-    isolate : bool or None, default None
-        As for :func:`read_rows`.
-    with_outputs : bool, default True
-        Whether the file also holds the model's outputs; otherwise it was given for the features.
+    source, choices, isolate : as for :func:`read_rows`.
+    with_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
 
     Returns
     -------

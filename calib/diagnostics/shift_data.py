@@ -23,7 +23,7 @@ from calib.data import (
 from calib.data.findings import MAX_CLASSES, megabytes
 from calib.data.loading import in_a_reader
 from calib.data.names import class_names
-from calib.data.options import Source
+from calib.data.options import Source, changed_options
 from calib.data.predictions import has_sha256
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
@@ -98,15 +98,15 @@ def read_new_rows(
     """
     options = options or LoadOptions()
     if exported.floor is not None and options.choices.floor is None:
-        options = options.changed(floor=exported.floor)
+        options = changed_options(options, floor=exported.floor)
     if options.choices.scale is None and (exported.scale is not None or exported.kind in IN_UNIT):
-        options = options.changed(scale=exported.scale or PLAIN)
+        options = changed_options(options, scale=exported.scale or PLAIN)
     if exported.needs_groups and options.choices.groups is None:
-        options = options.changed(groups=exported.group_column or None)
+        options = changed_options(options, groups=exported.group_column or None)
     inspection = inspect(source, options)
     by_name = set(exported.class_names) <= set(inspection.rows) and options.choices.outputs is None
     if by_name and (inspection.predictions is None or labelled is False):
-        options = options.changed(outputs=exported.class_names)
+        options = changed_options(options, outputs=exported.class_names)
         inspection = inspect(source, options)
     codes = {finding.code for finding in inspection.findings if inspection.predictions is None}
     none_found = bool(codes & _WITHOUT_LABELS)

@@ -16,7 +16,7 @@ from calib.auditing.compare import Comparison
 from calib.base import Calibrator
 from calib.canonical import KINDS, describe_scale
 from calib.data import Choices
-from calib.data.options import FILES
+from calib.data.options import FILES, explicit_options
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import SCORES, Evaluation
@@ -317,7 +317,8 @@ def _facts(
     if source.files and source.sample is None:
         facts["files"] = ", ".join(f"{name} ({role})" for role, name in source.files.items())
     facts |= {
-        f"decided by hand: {name}": str(value) for name, value in source.choices.explicit().items()
+        f"decided by hand: {name}": str(value)
+        for name, value in explicit_options(source.choices).items()
     }
     for use, part in (("calibration", calibration), ("test", test)):
         if part.times is not None and len(part.times):
@@ -370,7 +371,7 @@ def commands(report: Report) -> list[str]:
     options = [
         f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files
     ]
-    choices = source.choices.explicit()
+    choices = explicit_options(source.choices)
     options += [written({name: choices[name]}) for name in choices]
     options += [] if source.part is None else [f"--calibration {source.part!r}"]
     options += [] if report.view == view_of(report.data) else ["--view top-label"]

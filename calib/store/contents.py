@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calib.data import Finding, Predictions
+from calib.data.predictions import check_consistent
 from calib.diagnostics.judgement import from_state, state_of
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
 from calib.evaluation.studies import COLUMNS, repeat_task
@@ -92,7 +93,7 @@ def get_data(store: Store, sha256: str) -> Predictions | None:
     """A stored data set, or None."""
 
     def checked(data: Predictions) -> Predictions:
-        data.check()
+        check_consistent(data)
         return data
 
     return store.get(sha256, Predictions, checked)

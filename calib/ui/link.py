@@ -14,6 +14,7 @@ import streamlit as st
 from calib.base import extras_for
 from calib.data import Choices, DataError, Predictions
 from calib.data.findings import shortened
+from calib.data.options import explicit_options
 from calib.data.samples import load_sample
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import made_of, rule_from_state, rule_state
@@ -291,7 +292,7 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
         sample=session.sample,
         name=session.data.name,
         findings=plain_findings(session.data.findings),
-        choices=without_arrays(session.reading.choices.explicit()),
+        choices=without_arrays(explicit_options(session.reading.choices)),
         part=session.part,
         seed=session.seed,
         most=session.most,

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib.data import Choices, DataError, Event, Predictions, load
+from calib.data import Choices, DataError, Predictions, load
+from calib.data.event import chosen_event, infer_event
 from calib.data.samples import load_sample
 
 
@@ -24,21 +25,21 @@ from calib.data.samples import load_sample
 )
 def test_what_the_labels_say_comes_first_and_the_rarer_class_next(classes, share, column):
     labels = (np.arange(10) < share * 10).astype(int)
-    assert Event.infer(classes, labels).column == column
+    assert infer_event(classes, labels).column == column
 
 
 def test_of_one_column_the_event_is_what_it_is_the_probability_of():
     labels = np.array([0, 1, 1, 1])
-    assert Event.infer(("even", "odd"), labels).column == 0
-    assert Event.infer(("even", "odd"), labels, scored=True).column == 1
-    assert Event.infer(("yes", "no"), labels, scored=True).column == 0
+    assert infer_event(("even", "odd"), labels).column == 0
+    assert infer_event(("even", "odd"), labels, scored=True).column == 1
+    assert infer_event(("yes", "no"), labels, scored=True).column == 0
     assert load_sample("odd-digits-adaboost").event.name == "odd"
 
 
 def test_a_label_that_says_no_is_named_so_where_it_is_chosen():
-    assert Event.chosen(("0", "1"), 0, "default").name == "no default"
-    assert Event.chosen(("1", "2"), 1, "default").name == "default"
-    assert Event.chosen(("benign", "malignant"), 0, "diagnosis").name == "benign"
+    assert chosen_event(("0", "1"), 0, "default").name == "no default"
+    assert chosen_event(("1", "2"), 1, "default").name == "default"
+    assert chosen_event(("benign", "malignant"), 0, "diagnosis").name == "benign"
 
 
 def test_what_rows_share_and_weigh_changes_the_hash():

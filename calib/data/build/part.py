@@ -32,7 +32,14 @@ from calib.data.names import (
     names_model,
     plain_name,
 )
-from calib.data.options import FEATURE_FILES, Choices, Columns, names_in
+from calib.data.options import (
+    FEATURE_FILES,
+    Choices,
+    Columns,
+    columns_in_use,
+    names_in,
+    names_in_options,
+)
 from calib.data.read.base import Array, Contents, check_size, distinct
 from calib.data.roles import ColumnRole
 from calib.data.rows import ROW_ROLES
@@ -195,7 +202,7 @@ def read_metadata(
         chosen = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
         unused = tuple(role.column for role in roles if role.role == "ignore")
         return {name: contents.read(name) for name in chosen}, unused
-    used = {*choices.columns(), *choices.names(*FEATURE_FILES), naming}
+    used = {*columns_in_use(choices), *names_in_options(choices, *FEATURE_FILES), naming}
     metadata: dict[str, Array] = {}
     free = [array for array in contents.arrays if array.name not in used]
     for array in free:
@@ -242,7 +249,7 @@ def display_names(contents: Contents, *names: Any) -> list[str]:
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
     of_labels = ("labels",) if labels is None else ()
-    chosen = choices.names("outputs", *of_labels, "split", *ROW_ROLES, *FEATURE_FILES)
+    chosen = names_in_options(choices, "outputs", *of_labels, "split", *ROW_ROLES, *FEATURE_FILES)
     check_there(contents, (*chosen, choices.predicted or ""))
     if labels is not None:
         check_there(labels, choices.labels)

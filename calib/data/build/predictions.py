@@ -21,7 +21,7 @@ from calib.data.build.outputs import (
     to_logits,
 )
 from calib.data.build.part import Part
-from calib.data.event import Event
+from calib.data.event import Event, chosen_event, infer_event
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
 from calib.data.names import Order, is_whole, outcome_name, terms_of
 from calib.data.options import NOTHING, OPTION_OF_ROLE, Choices
@@ -238,9 +238,9 @@ def decide_event(
     if kind == "pairs":
         return Event(1, "correct", "the confidence is that of a correct answer")
     if chosen is None:
-        return Event.infer(class_names, labels, outcome, scored=kind in ONE_COLUMN)
+        return infer_event(class_names, labels, outcome, scored=kind in ONE_COLUMN)
     if chosen not in class_names:
         classes = " and ".join(class_names)
         reason = f"The event was chosen as {shortened(chosen)}, but the classes are {classes}."
         raise InvalidUpload("event", reason, "Choose one of the two.")
-    return Event.chosen(class_names, class_names.index(chosen), outcome)
+    return chosen_event(class_names, class_names.index(chosen), outcome)

@@ -143,7 +143,7 @@ def outputs_by_shape(contents: Contents, labels: object) -> str | None:
 
 def labels_by_shape(contents: Contents, outputs: str) -> str | None:
     """Return the array with one value for each row of the outputs, integers before anything else."""
-    shape = contents.info(outputs).shape
+    shape = contents.by_name[outputs].shape
     free = [a for a in contents.arrays if is_free(a) and a.name != outputs]
     free = [a for a in free if 0 < len(a.shape) <= 2]
     narrow = [a for a in free if array_width(a) == 1]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calib.data import words as w
 from calib.data.names import about, as_text, terms_of, tokens
 from calib.data.read.base import Array
+from calib.data.read.table import NUMBER
 from calib.numerics import Floats
 
 FEW = 30
@@ -20,9 +21,6 @@ FEW = 30
 
 DATE = re.compile(
     r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([T ].*)?|\d{4}-?W\d\d?"
-)
-NUMBER = re.compile(
-    r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE
 )
 
 
@@ -61,9 +59,11 @@ class Column:
             return self.cells.astype(np.float64)
         if self.cells.dtype.kind != "U":
             return None
-        texts = [cell.strip() for cell in self.cells.tolist()]
-        numbers = [float(text) if NUMBER.fullmatch(text) else None for text in texts]
-        if 2 * sum(number is not None for number in numbers) <= sum(map(bool, texts)):
+        texts = self.cells.tolist()
+        numbers = [float(text) if re.match(NUMBER, text) else None for text in texts]
+        if 2 * sum(number is not None for number in numbers) <= sum(
+            map(bool, map(str.strip, texts))
+        ):
             return None  # else it is a column of numbers with something odd in it
         return np.array(numbers, dtype=np.float64)
 

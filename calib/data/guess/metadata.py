@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from calib.data import words as w
 from calib.data.guess.columns import FEW, Column, names_unit
 from calib.data.names import PARTS, SPLIT, feature_names, is_anonymous, tokens
-from calib.data.options import OPTION_OF_ROLE, Choices, names_in
+from calib.data.options import OPTION_OF_ROLE, Choices, columns_in_use, names_in
 from calib.data.roles import ColumnRole, Role
 from calib.data.rows import ROW_ROLES, times_of
 
@@ -136,7 +136,7 @@ RULES = (
 
 def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
     """Return the choices with every column beside outcome and outputs that has a role."""
-    free = {name: column for name, column in columns.items() if name not in chosen.columns()}
+    free = {name: column for name, column in columns.items() if name not in columns_in_use(chosen)}
     inferred: dict[str, Any] = {}
     labels = [columns[name] for name in names_in(chosen.labels) if name in columns]
     classes = {value for column in labels for value in column.values}
@@ -180,7 +180,7 @@ def column_roles(
     reasons : of outcome, outputs and prediction, by option.
     n_rows : of the table, of which the columns may hold some alone.
     """
-    by_hand = chosen.columns()
+    by_hand = columns_in_use(chosen)
     options = {
         name: (role, option)
         for role, option in OPTION_OF_ROLE.items()

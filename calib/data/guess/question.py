@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calib.data import words as w
-from calib.data.event import Event
+from calib.data.event import chosen_event
 from calib.data.findings import Findings, InvalidUpload, listed, shortened, warning
 from calib.data.guess.columns import Column
 from calib.data.guess.direction import event_value
@@ -18,7 +18,14 @@ from calib.data.guess.outputs import by_pattern, candidates
 from calib.data.guess.reading import Reading
 from calib.data.guess.table import Guess, guess, possible_outcomes, with_reading
 from calib.data.names import about, as_text, class_names, tokens
-from calib.data.options import OPTION_OF_ROLE, Choices, names_in
+from calib.data.options import (
+    OPTION_OF_ROLE,
+    Choices,
+    choices_from_roles,
+    columns_in_use,
+    explicit_options,
+    names_in,
+)
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
 
@@ -41,7 +48,7 @@ def infer_columns(
         Where no reading is clearly meant, with the readings as a question; or where there is none.
     """
     sample = contents.sample()
-    n_rows = contents.info(contents.names[0]).shape[0] if sample else 0
+    n_rows = contents.by_name[contents.names[0]].shape[0] if sample else 0
     if sample and not n_rows:
         raise no_rows(f"{contents.name} has 0 rows.")
     guessed = guess(sample, n_rows, choices, labels_elsewhere=separate_labels)
@@ -71,7 +78,7 @@ def is_judged(reading: Reading) -> bool:
 
 def several_models(contents: Contents, guessed: Guess, choices: Choices) -> Findings:
     """Ask where a column names the model or question of each row; warn where these were read together by choice."""
-    used = choices.columns(but="groups")
+    used = columns_in_use(choices, but="groups")
     models = [n for n, column in guessed.columns.items() if names_models(column) and n not in used]
     if not models:
         return ()
@@ -205,7 +212,7 @@ def ask(contents: Contents, guessed: Guess, n_rows: int) -> InvalidUpload:
         "ambiguous",
         reason,
         f"Say which one is meant, as with roles=dict({call}).",
-        readings={r.sentence: Choices.from_roles(r.roles).explicit() for r in readings},
+        readings={r.sentence: explicit_options(choices_from_roles(r.roles)) for r in readings},
         question=Question(readings, models),
     )
 
@@ -276,7 +283,7 @@ def roles_of(reading: Reading, guessed: Guess) -> dict[str, Any]:
 def table_reading(reading: Reading, guessed: Guess, n_rows: int) -> TableReading:
     """Return a reading for people: its roles, a sentence with its numbers, and the columns kept as groups."""
     roles = roles_of(reading, guessed)
-    used = Choices.from_roles(roles).columns()
+    used = columns_in_use(choices_from_roles(roles))
     groups = [
         n for n, c in guessed.columns.items() if n not in used and unused_role(c) == "metadata"
     ]
@@ -322,6 +329,6 @@ def event_name(reading: Reading) -> str:
         return shortened(outcome.name)  # it never happened
     event = as_text(reading.label_values[-1]) if reading.label_values else likely
     event = event or outcome.values[-1]
-    name = Event.chosen((event, event), 1, outcome.name).name
+    name = chosen_event((event, event), 1, outcome.name).name
     is_telling = about(tokens(outcome.name)) and event == likely
     return shortened(name if name == event or is_telling else f"{outcome.name} = {event}")

@@ -39,7 +39,7 @@ from calib.data.guess.reading import (
     outputs_rank,
 )
 from calib.data.names import class_names, is_whole, plain_name, tokens
-from calib.data.options import Choices, names_in
+from calib.data.options import Choices, columns_in_use, names_in
 from calib.data.read.base import Array
 from calib.data.roles import ColumnRole
 
@@ -138,7 +138,7 @@ def readings_of(
         [None] if labels_elsewhere else possible_outcomes(columns, chosen)
     )
     selected = [columns[name] for name in names_in(chosen.outputs)]
-    used = chosen.columns(but="outputs")
+    used = columns_in_use(chosen, but="outputs")
     free = [column for name, column in columns.items() if name not in used]
     families = [] if selected else by_pattern(free)
     named = {c for c in outcomes if c is not None and c.meaning in ("truth", "label", "event")}
@@ -166,7 +166,7 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
     """Return columns that may be the outcome; no constant, time or id."""
     if isinstance(chosen.labels, str) and chosen.labels:
         return [columns[chosen.labels]]
-    used = chosen.columns(but="labels")
+    used = columns_in_use(chosen, but="labels")
     free = [column for column in columns.values() if column.name not in used]
     spoken = any(column.meaning == "predicted" for column in free)
     named = ("truth", "correct", "label", "event")
@@ -268,7 +268,7 @@ def predicted_column(
     """Return the column of predicted classes: chosen, or named so with labels in common, or the only one with these."""
     if chosen.predicted is not None:
         return columns.get(chosen.predicted)
-    used = {outcome.name, *outputs.names, *chosen.columns(but="predicted")}
+    used = {outcome.name, *outputs.names, *columns_in_use(chosen, but="predicted")}
     free = [c for c in columns.values() if c.name not in used and {*c.values} & {*outcome.values}]
     predictions = [column for column in free if column.meaning == "predicted"]
     if (

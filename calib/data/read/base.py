@@ -41,14 +41,10 @@ class ArrayInfo:
 
     Attributes
     ----------
-    name : str
-        Name of the array or column.
-    shape : tuple of int
-        Its shape.
-    dtype : str
-        Type of its values, such as float64.
-    file : str
-        File that holds it, where an upload has several; empty elsewhere.
+    name : name of the array or column.
+    shape : its shape.
+    dtype : type of its values, such as float64.
+    file : file that holds it, where an upload has several; empty elsewhere.
     """
 
     name: str
@@ -86,10 +82,6 @@ class Contents:
     def __contains__(self, name: object) -> bool:
         """Return whether the file holds an array of this name."""
         return name in self.by_name
-
-    def info(self, name: str) -> ArrayInfo:
-        """Shape and dtype of one array."""
-        return self.by_name[name]
 
     def read(self, name: str | tuple[str, ...]) -> Array:
         """One array, or columns of a table side by side as (n, len(name)).

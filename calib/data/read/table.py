@@ -118,7 +118,7 @@ class Table(Contents):
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Numbers of several columns side by side."""
-        single = all(self.info(name).dtype in ("float", "halffloat") for name in names)
+        single = all(self.by_name[name].dtype in ("float", "halffloat") for name in names)
         dtype = np.dtype(np.float32 if single else np.float64)
         what = f"The {len(names):,} columns from {shortened(names[0])} of {self.name}"
         check_size(self.n_rows * len(names) * dtype.itemsize, what)

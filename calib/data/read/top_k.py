@@ -85,8 +85,8 @@ def read_as_pairs(
 
 def is_top_k(contents: Contents, values: str, indices: str) -> bool:
     """Return whether two arrays are logits and classes of the same rows; in tables they are columns of lists."""
-    logits = contents.info(values)
-    classes = contents.info(indices)
+    logits = contents.by_name[values]
+    classes = contents.by_name[indices]
     if contents.tabular:
         return "list" in logits.dtype and "list" in classes.dtype
     return logits.shape == classes.shape and len(logits.shape) >= 2 and "int" in classes.dtype

@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.data import Choices, Inspection, Predictions
-from calib.data.options import NOTHING, OPTION_OF_ROLE
+from calib.data import Inspection, Predictions
+from calib.data.options import NOTHING, OPTION_OF_ROLE, choices_from_roles, explicit_options
 from calib.data.roles import TableReading
 from calib.formatting import plural
 from calib.ui.session import Reading
@@ -137,7 +137,7 @@ def choosers(
         return {}
     changes = by_hand(chosen)
     if offered is not None and chosen == {name: role for name, (role, _) in roles.items()}:
-        changes = dict(Choices.from_roles(offered.roles).explicit())
+        changes = dict(explicit_options(choices_from_roles(offered.roles)))
     return {**changes, "weight_kind": weight_kind if "weight" in chosen.values() else None}
 
 
@@ -245,14 +245,16 @@ def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:
     columns = {
         role: tuple(name for name, chosen in roles.items() if chosen == role) for role in ROLES
     }
-    given = Choices.from_roles({role: names for role, names in columns.items() if names})
+    given = choices_from_roles({role: names for role, names in columns.items() if names})
     chosen = {option: getattr(given, option) or NOTHING for option in OPTION_OF_ROLE.values()}
     return {**chosen, "ignore": given.ignore, "kind": None, "label_values": None, "event": None}
 
 
 def remember(reading: Reading) -> None:
     """Keep what was decided for tables with the same columns."""
-    decided = {name: value for name, value in reading.choices.explicit().items() if name in DECIDED}
+    decided = {
+        name: value for name, value in explicit_options(reading.choices).items() if name in DECIDED
+    }
     if decided and (columns := _columns(reading)):
         st.session_state.setdefault(REMEMBERED, {})[columns] = decided
 
