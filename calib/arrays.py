@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.numerics import LARGEST, Floats, Ints
+from calib.numerics import LARGEST, Floats
 from calib.parameters import number_fault, shown
 
 SUM_TOLERANCE = 1e-3
@@ -92,18 +92,18 @@ def sum_tolerance(given: Any) -> float:
     )
 
 
-def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
+def check_sums(probs: Floats, tolerance: float, strict: bool = True) -> Floats:
     """Divide rows of probabilities by their sums; not copied where these miss one by no more than sums in float32 do.
 
     Parameters
     ----------
-    probs : (n, n_classes) array of what was ``given``, whose precision sets the tolerance.
+    probs : (n, n_classes) array.
+    tolerance : largest distance of a sum from one, such as :func:`sum_tolerance`.
     strict : refuse rows beyond the tolerance. Otherwise all rows are then left as they are.
     """
     # Three times as fast as `sum` for few classes.
     total = np.einsum("nk->n", probs, dtype=np.float64, casting="unsafe")
     off = np.abs(total - 1.0)
-    tolerance = sum_tolerance(given)
     most = float(off.max(initial=0.0))
     if SUM_ROUNDING < most <= tolerance:
         return probs / total[:, None]
@@ -137,27 +137,6 @@ def check_logits(values: Any) -> Floats:
             f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}."
         )
     return array
-
-
-def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
-    """Labels as int64 of shape (n,), each in [0, n_classes)."""
-    array = as_array(labels, "labels")
-    if array.ndim != 1 or len(array) != shape[0]:
-        raise CalibrationError(
-            f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}."
-        )
-    if array.dtype.kind not in "iub":
-        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
-    if array.dtype.kind == "b" and shape[1] > 2:
-        raise CalibrationError(
-            f"Labels are True or False, but there are {shape[1]} classes; give the number of each row's class. Where "
-            "they say whether the prediction was right, give its (n,) confidence beside them."
-        )
-    if array.size and (array.min() < 0 or array.max() >= shape[1]):
-        raise CalibrationError(
-            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
-        )
-    return array.astype(np.int64, copy=False)
 
 
 def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_numbers, check_sums
+from calib.arrays import as_numbers, check_sums, sum_tolerance
 from calib.errors import CalibrationError
 from calib.formatting import row_numbers
 from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, blocks, softmax
@@ -118,7 +118,7 @@ def logits(probs: Any, floor: float | None = None) -> Floats:
         raise CalibrationError(
             "Probabilities must lie between 0 and 1; if these are logits, pass them as they are."
         )
-    check_sums(array, probs)
+    check_sums(array, sum_tolerance(probs))
     return to_canonical(array, "probabilities", zero_floor(array) if floor is None else floor)
 
 

@@ -11,7 +11,14 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import SUM_TOLERANCE, as_array, as_numbers, check_logits, sum_tolerance
+from calib.arrays import (
+    SUM_TOLERANCE,
+    as_array,
+    as_numbers,
+    check_logits,
+    check_sums,
+    sum_tolerance,
+)
 from calib.canonical import (
     IN_UNIT,
     KINDS,
@@ -321,7 +328,7 @@ def learn_format(
         both = np.stack([1.0 - array, array], axis=1) if array.ndim == 1 else array
         floor = zero_floor(both, read) if read == "log_probabilities" else zero_floor(both)
     if read == "probabilities":
-        _check_rows(array, outputs)
+        check_sums(array, _sum_rounding(array, outputs))
     logits = check_logits(to_canonical(array, read, floor))
     form = OutputFormat.numbered(logits.shape[1])
     form.kind = read
@@ -413,17 +420,6 @@ def _sum_rounding(values: npt.NDArray[Any], given: Any) -> float:
     decimals = next((d for d in range(1, 5) if np.allclose(some, some.round(d), 0, 1e-6)), None)
     rounded = 0.0 if decimals is None else 0.5 * values.shape[1] * 10.0**-decimals
     return max(sum_tolerance(given), rounded)
-
-
-def _check_rows(probs: npt.NDArray[Any], given: Any) -> None:
-    """Refuse rows of probabilities that do not sum to one within their rounding."""
-    total = probs.sum(axis=1, dtype=np.float64)
-    off = np.abs(total - 1) > _sum_rounding(probs, given)
-    if off.any():
-        raise CalibrationError(
-            f"{off.sum():,} of {len(probs):,} rows of probabilities do not sum to one (the first to "
-            f"{total[off][0]:.4g}); pass the probabilities of all classes, or divide the rows by their sums."
-        )
 
 
 def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:

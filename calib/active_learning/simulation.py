@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
-from calib.arrays import check_labels
 from calib.base import Progress
 from calib.calibrators.gpcalib import GPCalib
 from calib.canonical import to_canonical, zero_floor
@@ -19,6 +18,7 @@ from calib.diagnostics.latent import under_each_draw
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
 from calib.numerics import Floats, Ints, softmax
+from calib.outputs import encode_labels
 from calib.parameters import check_declared, param
 from calib.registry import METHODS, calibrator
 
@@ -180,8 +180,8 @@ class Pool:
                 f"A simulation needs rows to ask about and test rows; there are {len(self.features):,} and "
                 f"{len(self.test_features):,}."
             )
-        check_labels(self.labels, (len(self.features), self.n_classes))
-        check_labels(self.test_labels, (len(self.test_features), self.n_classes))
+        encode_labels(self.labels, len(self.features), self.n_classes)
+        encode_labels(self.test_labels, len(self.test_features), self.n_classes)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -31,6 +31,7 @@ from calib.data.predictions import Predictions
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.recommendation import HARDLY
 from calib.evaluation.view import View
+from calib.formatting import number, points
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Estimate, Rows
@@ -160,21 +161,26 @@ def check_labels(checked: Checked) -> Finding:
     if "repeated_rows" in rows.codes:
         return Finding("labels", "caution", sentences.REPEATED)
     if rows.is_binary:
-        area = auroc_interval(rows.predicted, rows.observed, rows.sample)
-        if auroc_interval(rows.predicted, rows.observed, rows.sample, 1.0 - CHECK_ERROR).high < 0.5:
-            return Finding(
-                "labels", "problem", sentences.inverted(area), area, figure=sentences.area(area)
-            )
-        if area.low <= 0.5 <= area.high:
-            return Finding(
-                "labels", "caution", sentences.no_ranking(area), area, figure=sentences.area(area)
-            )
-        if area.value > PERFECT:
-            return Finding(
-                "labels", "caution", sentences.too_good(area), area, figure=sentences.area(area)
-            )
-        return Finding("labels", "fine", sentences.LABELS_FINE, area, figure=sentences.area(area))
+        return _check_ranking(rows)
     return _check_columns(rows)
+
+
+def _check_ranking(rows: AuditRows) -> Finding:
+    """An AUROC below one half, about one half, or of nearly 1."""
+    area = auroc_interval(rows.predicted, rows.observed, rows.sample)
+    surely = auroc_interval(rows.predicted, rows.observed, rows.sample, 1.0 - CHECK_ERROR)
+    severity: Severity = "caution"
+    sentence = sentences.LABELS_FINE
+    if surely.high < 0.5:
+        severity = "problem"
+        sentence = sentences.inverted(area)
+    elif area.low <= 0.5 <= area.high:
+        sentence = sentences.no_ranking(area)
+    elif area.value > PERFECT:
+        sentence = sentences.too_good(area)
+    else:
+        severity = "fine"
+    return Finding("labels", severity, sentence, area, figure=f"AUROC {number(area.value)}")
 
 
 def _check_columns(rows: AuditRows) -> Finding:
@@ -231,9 +237,9 @@ def check_skill(checked: Checked) -> Finding:
     if state == "fine" and checked.hardly:
         state = "hardly"
     sentence = sentences.skill(state, rows, nll, checked.useful, checked.frequency_loss)
-    figure = sentences.skill_figure(
-        checked.frequency_loss + float(nll.value), checked.frequency_loss
-    )
+    sign = "<" if nll.value < 0 else ">"
+    model = checked.frequency_loss + float(nll.value)
+    figure = f"NLL {number(model)} {sign} {number(checked.frequency_loss)}"
     return Finding("skill", severity, sentence, interval, "Compare", figure)
 
 
@@ -250,7 +256,7 @@ def judge_level(predicted: Floats, observed: Bools, sample: Rows, view: View) ->
     gap = sample.mean_of(sign * (observed - predicted))
     tolerance = min(POINT, SHARE_OF_RATE * means[1]) if view.is_event else POINT
     severity = excludes(gap, size=tolerance)
-    figure = sentences.points_of(gap.value)
+    figure = f"{points(gap.value)} points"
     sentence = sentences.level_of_confidence(*means, severity, gap.interval())
     if view.is_event:
         ratio = observed_to_expected(predicted, observed, sample)

@@ -23,6 +23,12 @@ FREE_ROWS = 1_000
 """Rows from which a map without a fixed shape is offered."""
 ORDER = ("labels", "skill", "groups", "level", "spread", "classes", "ends", "time", "shape")
 """Checks by which a verdict opens, where groups come after the level unless that is fine."""
+REMEDY_SEVERITY: dict[str, Severity] = {
+    "nothing": "fine",
+    "labels": "problem",
+    "do not use": "problem",
+}
+"""Of the finding that holds the remedy; of all others it is a caution."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +85,6 @@ def remedy(checked: Checked, found: Mapping[str, Finding]) -> Remedy:
     if maps == {"level"}:
         return Remedy("intercept", sentences.INTERCEPT, ("platt", "beta"))
     return Remedy("intercept and slope", sentences.PLATT, ("platt", "beta", "isotonic"))
-
-
-def severity_of_remedy(chosen: Remedy) -> Severity:
-    """Severity of the finding that holds the remedy."""
-    return (
-        "fine"
-        if chosen.key == "nothing"
-        else "problem"
-        if chosen.key in ("labels", "do not use")
-        else "caution"
-    )
 
 
 def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> str:
@@ -213,7 +208,7 @@ def audit_rows(rows: AuditRows, progress: Progress = silent) -> Audit:
     conclusion = verdict(checked, found, chosen)
     ordered = [
         *found.values(),
-        Finding("remedy", severity_of_remedy(chosen), chosen.sentence, page="Fit"),
+        Finding("remedy", REMEDY_SEVERITY.get(chosen.key, "caution"), chosen.sentence, page="Fit"),
     ]
     ordered.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return Audit(conclusion, tuple(ordered), chosen.methods, chosen.column)

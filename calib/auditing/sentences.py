@@ -50,16 +50,6 @@ INTERCEPT = "A shift of the log-odds corrects this; Platt scaling includes one."
 PLATT = "A map with intercept and slope corrects this, such as Platt scaling."
 
 
-def area(interval: Interval) -> str:
-    """AUROC for a tile."""
-    return f"AUROC {number(interval.value)}"
-
-
-def points_of(value: float) -> str:
-    """A gap for a tile."""
-    return f"{points(value)} points"
-
-
 def within(interval: Interval, write: Callable[[float], str] = number) -> str:
     """A 95 % interval in brackets."""
     return f"(95{NO_BREAK}%: {write(interval.low)} to {write(interval.high)})"
@@ -108,12 +98,6 @@ def ranks(rows: AuditRows) -> str:
     if rows.is_binary:
         return f"AUROC {number(auroc_interval(rows.predicted, rows.observed, rows.sample).value)}"
     return f"accuracy {percent(rows.sample.mean(rows.observed))}"
-
-
-def skill_figure(model: float, frequencies: float) -> str:
-    """NLL of model and frequencies for a tile."""
-    sign = "<" if model < frequencies else ">"
-    return f"NLL {number(model)} {sign} {number(frequencies)}"
 
 
 def skill(state: str, rows: AuditRows, nll: Estimate, useful: Estimate, frequencies: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import check_labels, check_logits
+from calib.arrays import check_logits
 from calib.calibrators.imax import count_between, mean_of_bins
 from calib.calibrators.imax.placement import (
     SCHEMES,
@@ -65,11 +65,10 @@ def binning_picture(
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
         ``edges`` and ``values`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
     """
-    labels = check_labels(labels, np.shape(logits))
     array = np.asarray(logits)
     every = max(1, -(-(array.size if target is None else len(array)) // MOST_PAIRS))
     logits = check_logits(array[::every])
-    labels = labels[::every]
+    labels = np.asarray(labels)[::every]
     n_rows, n_classes = logits.shape
     if target is None and n_classes == 2:
         target = 1

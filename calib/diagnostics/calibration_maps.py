@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import check_labels, check_logits
+from calib.arrays import check_logits
 from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.bayes_iso import BayesIso, BayesIsoMap
 from calib.calibrators.identity import Identity
@@ -104,7 +104,7 @@ def class_pairs(
     ``None`` pools all classes: the n * n_classes pairs of each row's classes.
     """
     logits = check_logits(logits)
-    labels = check_labels(labels, logits.shape)
+    labels = np.asarray(labels)
     if logits.shape[1] == 2:
         k = 1 if k is None else k
         return logits[:, k] - logits[:, 1 - k], labels == k

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calib.arrays import check_labels
 from calib.base import LEARNS_NOTHING, Calibrator, groups_for
 from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
@@ -19,6 +18,7 @@ from calib.metrics.confidence import Bools, check_columns, check_probs, top_labe
 from calib.metrics.estimate import Rows
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
+from calib.outputs import encode_labels
 from calib.registry import calibrator
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Evaluation:
         groups : (n,) group of each row, for a map by group.
         """
         logits = check_columns(logits)
-        labels = check_labels(labels, logits.shape)
+        labels = encode_labels(labels, *logits.shape)[0]
         arrays = {"features": features, "groups": groups}
         given = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
         unit, _, clustered = drawn_units(
@@ -311,7 +311,7 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
     ranking : (n, n_classes) second key among equal probabilities: the raw logits.
     """
     probs = check_probs(probs, sums=False)
-    labels = check_labels(labels, probs.shape)
+    labels = encode_labels(labels, *probs.shape)[0]
     ranking = probs if ranking is None else np.asarray(ranking)
     return _by_blocks(
         lambda rows: _of_all(probs[rows], labels[rows], ranking[rows]), probs, labels, {}

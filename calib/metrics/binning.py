@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.calibrators.imax.placement import SigmoidSums, best_edges
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_weights
@@ -110,13 +111,8 @@ def bin_edges(values: Floats, n_bins: int, binning: str, weights: Floats | None 
         raise CalibrationError(
             f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}."
         )
-    if (
-        not isinstance(n_bins, (int, float, np.integer))
-        or not 1 <= n_bins <= MOST_BINS
-        or n_bins % 1
-    ):
-        raise CalibrationError(f"n_bins={n_bins!r} must be a whole number from 1 to {MOST_BINS:,}.")
-    return BINNINGS[binning](values, int(n_bins), weights)
+    check_number("n_bins", n_bins, 1, MOST_BINS, whole=True)
+    return BINNINGS[binning](values, n_bins, weights)
 
 
 def binned(

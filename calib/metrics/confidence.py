@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_of_rows, check_sums
+from calib.arrays import as_array, check_of_rows, check_sums, sum_tolerance
 from calib.errors import CalibrationError, CalibrationWarning
 from calib.formatting import listed
 from calib.metrics.bootstrap import Interval
@@ -97,7 +97,7 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
     array = _numbers(probs)
     if array.ndim == 1:
         return check_range(array).astype(np.float64, copy=False), _happened(labels, len(array))
-    array = check_sums(check_range(check_columns(array)), probs, sums)
+    array = check_sums(check_range(check_columns(array)), sum_tolerance(probs), sums)
     known = encode_labels(labels, len(array), array.shape[1], column_names(probs))[0]
     _warn_of_shift(array, known)
     return array, known
@@ -245,7 +245,7 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
 
 def check_probs(probs: Any, sums: bool = True) -> Floats:
     """Probabilities of shape (n, n_classes), from 0 to 1, whose rows must sum to one unless told else."""
-    return check_sums(check_range(check_columns(probs)), probs, sums)
+    return check_sums(check_range(check_columns(probs)), sum_tolerance(probs), sums)
 
 
 def check_columns(outputs: Any) -> Floats:

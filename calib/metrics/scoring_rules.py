@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.errors import CalibrationError
+from calib.arrays import check_number
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut, folded
 from calib.metrics.confidence import (
     Bools,
@@ -191,8 +191,7 @@ def top_k_accuracy(
     >>> top_k_accuracy([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1]], [1, 2, 2, 1], k=2)
     0.75
     """
-    if int(k) != k or k < 1:
-        raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
+    check_number("k", k, 1, whole=True)
     array, labels = check_scored_classes(probs, labels)
     keys = array if ranking is None else np.asarray(ranking)
     return mean_score(label_in_top_k(array, labels, k, keys), weights, clusters, ci)
