@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.numerics import LARGEST, Floats
-from calib.parameters import number_fault, shown
+from calib.parameters import number_fault, short_repr
 
 SUM_TOLERANCE = 1e-3
 """Largest distance of a row's sum from one that is taken for rounding; models compute in half precision."""
@@ -81,12 +81,12 @@ def check_number(
             else f"must lie between {low} and {high}, ends excluded"
         )
     if fault:
-        raise CalibrationError(f"{name}={shown(value)} {fault}.")
+        raise CalibrationError(f"{name}={short_repr(value)} {fault}.")
 
 
-def sum_tolerance(given: Any) -> float:
+def sum_tolerance(values: Any) -> float:
     """Largest distance of a row's sum from one that is rounding in the precision of what was given."""
-    dtype = getattr(given, "dtype", None)
+    dtype = getattr(values, "dtype", None)
     return HALF_SUM_TOLERANCES.get(
         str(getattr(dtype, "name", dtype)).removeprefix("torch."), SUM_TOLERANCE
     )
@@ -159,21 +159,25 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     return array.astype(np.float64, copy=False)
 
 
-def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, Any]:
+def check_extras(method: type[Any], arrays: dict[str, Any], n: int) -> dict[str, Any]:
     """The arrays beyond logits and labels that a fit to n rows is given, checked; those that are None are left out."""
-    given = {name: array for name, array in given.items() if array is not None}
-    if "weights" in set(given) - method.takes:
-        if not np.ptp(check_of_rows("weights", given.pop("weights"), n)):
-            return check_extras(method, given, n)
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    if "weights" in set(arrays) - method.takes:
+        if not np.ptp(check_of_rows("weights", arrays.pop("weights"), n)):
+            return check_extras(method, arrays, n)
         raise CalibrationError(
             f"{method.__name__} takes no weights; choose a method that does, such as temperature, platt or isotonic. "
             "calib.registry.methods_that_take('weights') names all."
         )
-    if set(given) - method.takes != method.needs:
-        wanted = ", ".join(sorted(method.needs)) or "no further arrays"
-        wanted += f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""
-        raise CalibrationError(f"{method.__name__} takes {wanted}, but was given {sorted(given)}.")
+    if set(arrays) - method.takes != method.needs:
+        expected = ", ".join(sorted(method.needs)) or "no further arrays"
+        expected += (
+            f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""
+        )
+        raise CalibrationError(
+            f"{method.__name__} takes {expected}, but was given {sorted(arrays)}."
+        )
     return {
         name: check_of_rows(name, array, n) if name in {*method.takes, "groups"} else array
-        for name, array in given.items()
+        for name, array in arrays.items()
     }

@@ -384,11 +384,11 @@ class Calibrator(Predictor, Displayed):
         extras = check_extras(type(self), extras, len(codes))
         weighing = ""
         if "weights" in extras and not extras["weights"].all():
-            held = extras["weights"] > 0
+            positive = extras["weights"] > 0
             weighing = " with a weight above 0"
-            logits = logits[held]
-            codes = codes[held]
-            extras = {name: array[held] for name, array in extras.items()}
+            logits = logits[positive]
+            codes = codes[positive]
+            extras = {name: array[positive] for name, array in extras.items()}
         if len(codes) < self.min_rows:
             raise CalibrationError(
                 f"The calibration set has {plural(len(codes), 'row')}{weighing}; "
@@ -488,10 +488,10 @@ class Calibrator(Predictor, Displayed):
         """
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
-            given = ", features=features" if "features" in self.needs else ""
+            argument = ", features=features" if "features" in self.needs else ""
             raise CalibrationError(
                 f"{type(self).__name__} gives a confidence in the predicted class only, not probabilities of all "
-                f"classes; call predict_confidence(outputs{given})."
+                f"classes; call predict_confidence(outputs{argument})."
             )
         arrays = {}
         if self.needs_groups and groups is not None:
@@ -715,8 +715,8 @@ def _weights_note(weights: Floats) -> str:
 NO_STEPS = "A map by group takes the group of each row, which this file does not: save a .pkl, .npz or .zip."
 
 
-def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
-    """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
+def extras_for(method: Calibrator, data: Any) -> dict[str, Any]:
+    """The arrays beyond logits and labels that fitting ``method`` takes from a data set, by name.
 
     Weights are among them only where somebody said what they mean. Those of a sample or of exposure are scaled to a
     mean of one, so that penalties, smoothing and priors count the rows there are, whatever the weights sum to.
@@ -727,40 +727,40 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
         method needs the outputs of all classes.
     """
-    if not counts_weights(type(made), data):
+    if not counts_weights(type(method), data):
         raise CalibrationError(
-            f"{type(made).__name__} takes no weights, and these rows are weighted by {data.weight_kind}: choose a "
+            f"{type(method).__name__} takes no weights, and these rows are weighted by {data.weight_kind}: choose a "
             "method that does, such as temperature, Platt or isotonic."
         )
-    if not can_learn(type(made), data):
+    if not can_learn(type(method), data):
         raise CalibrationError(
-            f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for "
+            f"{type(method).__name__} learns from the outputs of all classes, but these data hold one confidence for "
             "each answer; choose a method of one score, such as Platt, beta or isotonic."
         )
-    arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
-    if made.needs_groups:
-        arrays["groups"] = groups_for(made, data)
+    arrays = {name: getattr(data, name, None) for name in sorted(method.needs)}
+    if method.needs_groups:
+        arrays["groups"] = groups_for(method, data)
     if absent := [name for name, array in arrays.items() if array is None]:
-        left_out = (
+        missing = (
             finding for finding in getattr(data, "findings", ()) if finding.left_out in absent
         )
-        why = next((f": {finding.reason} {finding.action}".rstrip() for finding in left_out), ".")
+        why = next((f": {finding.reason} {finding.action}".rstrip() for finding in missing), ".")
         raise CalibrationError(
-            f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}"
+            f"{type(method).__name__} needs {', '.join(absent)}, which these data do not hold{why}"
         )
     weights = getattr(data, "confirmed_weights", None)
     if weights is not None and data.weight_kind != "frequency":
         weights = weights / weights.mean()
     of_rows = {"clusters": getattr(data, "clusters", None), "weights": weights}
     return arrays | {
-        name: array for name, array in of_rows.items() if name in made.takes and array is not None
+        name: array for name, array in of_rows.items() if name in method.takes and array is not None
     }
 
 
-def groups_for(made: Any, data: Any) -> Any:
-    """Groups of a data set from which ``made`` predicts; None for methods without groups."""
-    needs = getattr(made, "needs_groups", False)
-    return data.group_values(made.group_column) if needs else None
+def groups_for(method: Any, data: Any) -> Any:
+    """Groups of a data set from which ``method`` predicts; None for methods without groups."""
+    needs = getattr(method, "needs_groups", False)
+    return data.group_values(method.group_column) if needs else None
 
 
 def is_pairs(data: Any) -> bool:

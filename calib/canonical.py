@@ -305,7 +305,7 @@ def is_scale(value: Any) -> bool:
     return bool(number and np.isfinite(value) and value > 0)
 
 
-def one_of(scale: Scale | None) -> float | None:
+def full_scale(scale: Scale | None) -> float | None:
     """Number that stands for a probability of one; None where outputs are not divided by one number."""
     if isinstance(scale, str):
         return {PLAIN: 1.0, "percent": 100.0}.get(scale)
@@ -356,13 +356,13 @@ def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
         return values / values.sum(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype)
     if scale == "log":
         return values if wide else np.exp(values)
-    return values / (one_of(scale) or 1.0)
+    return values / (full_scale(scale) or 1.0)
 
 
 def check_rescaled(outputs: Any, scale: Scale | None) -> None:
     """Refuse probabilities whose scale was taken off already."""
     array = np.asarray(outputs)
-    divided = one_of(scale) not in (None, 1.0)
+    divided = full_scale(scale) not in (None, 1.0)
     wide = array.dtype.kind in "fiub" and array.ndim == 2 and array.shape[1] > 1 and len(array) > 1
     if divided and wide and np.abs(array.sum(axis=1, dtype=np.float64) - 1).max() < SLACK:
         raise CalibrationError(

@@ -188,8 +188,8 @@ def reason(error: BaseException) -> str:
 
     Whoever uploads files is told that the disk is full, and not where it is.
     """
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return _PATH.sub("a file", said.strip().partition("\n")[0])
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return _PATH.sub("a file", text.strip().partition("\n")[0])
 
 
 EXTRAS = {

@@ -137,7 +137,7 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def class_in_words(name: str) -> str:
+def class_phrase(name: str) -> str:
     """A class's name within a sentence: one without a letter is a number that says nothing alone, as in class 46."""
     return name if any(character.isalpha() for character in name) else f"class {name}"
 
@@ -175,7 +175,7 @@ def safe_table(table: pd.DataFrame) -> pd.DataFrame:
     return safe
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """The text, with a mark for whatever would break its line, turn its direction or drive a terminal.
 
     Names of files and arrays stand in sentences, and so do the reasons that libraries give, with bytes of the file.
@@ -191,7 +191,7 @@ def escape_markdown(text: str) -> str:
     No emphasis, link, address, picture, formula, HTML or beginning of a list comes of it, and none of what Streamlit
     adds: colours, icons and emoji. It may stand anywhere in a line and in a cell of a table.
     """
-    line = one_line(" ".join(text.split()))
+    line = single_line(" ".join(text.split()))
     return _BEGINNING.sub(r"\g<0>\\", _MARKS.sub(r"\\\g<0>", _ADDRESSES.sub(JOINER, line)))
 
 
@@ -204,6 +204,6 @@ def row_numbers(mask: npt.NDArray[np.bool_], first: int = 1, most: int = 6) -> s
     first : number of the first row.
     """
     rows = np.flatnonzero(mask) + first
-    shown = ", ".join(f"{row:,}" for row in rows[:most].tolist())
+    numbers = ", ".join(f"{row:,}" for row in rows[:most].tolist())
     more = f" and {len(rows) - most:,} more" if len(rows) > most else ""
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
+    return f"{'row' if len(rows) == 1 else 'rows'} {numbers}{more}"

@@ -108,9 +108,9 @@ def sigmoid(values: Floats) -> Floats:
 
 def log_odds_of(probs: Any, floor: float = 0.0) -> Floats:
     """Log-odds of probabilities, which count as at least the floor and at most one minus it; infinite at 0 and 1."""
-    kept = np.clip(probs, floor, 1.0 - floor, dtype=np.float64)
+    clipped = np.clip(probs, floor, 1.0 - floor, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        return np.log(kept) - np.log1p(-kept)
+        return np.log(clipped) - np.log1p(-clipped)
 
 
 def softplus(values: Floats) -> Floats:
@@ -157,7 +157,7 @@ def _log_odds_of_rows(logits: Floats) -> Floats:
     return log_odds
 
 
-def are_apart(log_odds: Floats) -> npt.NDArray[np.bool_]:
+def are_distinct(log_odds: Floats) -> npt.NDArray[np.bool_]:
     """Mark the increasing (m,) log-odds that differ from the one before by more than :data:`TIED`.
 
     So 0.2 is one score beside 0.3 and 0.5 and beside 0.4 and 0.4, in float32 as in float64.
@@ -219,12 +219,12 @@ def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:
     return best
 
 
-def less_row_maxima(logits: Floats, given: Any) -> Floats:
+def less_row_maxima(logits: Floats, original: Any) -> Floats:
     """Logits less the largest of their row, so that what was added to a row changes nothing and costs no digits.
 
     Parameters
     ----------
-    logits : (n, n_classes) what :func:`check_logits` made of ``given``; written to where that is a copy already.
+    logits : (n, n_classes) what :func:`check_logits` made of ``original``; written to where that is a copy already.
     """
-    copied = np.asarray(given).dtype != logits.dtype
+    copied = np.asarray(original).dtype != logits.dtype
     return np.subtract(logits, row_maxima(logits), out=logits if copied else None)

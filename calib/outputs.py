@@ -29,7 +29,7 @@ from calib.canonical import (
     check_rescaled,
     check_values,
     class_order,
-    one_of,
+    full_scale,
     to_canonical,
     to_plain,
     zero_floor,
@@ -37,7 +37,7 @@ from calib.canonical import (
 from calib.errors import CalibrationError, CalibrationWarning
 from calib.formatting import listed, plural
 from calib.numerics import Floats, Ints, log_softmax, midranks
-from calib.parameters import number_fault, shown
+from calib.parameters import number_fault, short_repr
 from calib.records import unflatten
 
 MOST_ROWS = 50_000
@@ -97,7 +97,7 @@ class Seen:
             return None
         seen: Self = unflatten(state, {}, cls)
         largest = float(np.finfo(np.float64).max)
-        faults = [number_fault(each, False, -largest, largest) for each in (seen.low, seen.high)]
+        faults = [number_fault(end, False, -largest, largest) for end in (seen.low, seen.high)]
         if any(
             [
                 *faults,
@@ -192,12 +192,12 @@ class OutputFormat:
         logits = to_canonical(outputs, self.kind, self.floor)
         check_values(outputs, self.kind)
         if kind is None:
-            self._check_alike(written)
+            self._check_same_kind(written)
         return logits
 
-    def _check_alike(self, outputs: Any) -> None:
+    def _check_same_kind(self, outputs: Any) -> None:
         rows = np.asarray(outputs)
-        telling = rows.size >= FEW or _sum_to_one(rows)
+        telling = rows.size >= FEW or _are_probabilities(rows)
         share = in_unit(rows.reshape(len(rows), -1)) if telling else 0.0
         if share > self.in_unit + 0.5:
             raise AmbiguousOutputs(
@@ -268,7 +268,7 @@ class OutputFormat:
         kind : what they are said to be; None says nothing.
         """
         if kind is not None and kind != self.kind:
-            other = KINDS.get(kind, shown(kind))
+            other = KINDS.get(kind, short_repr(kind))
             raise CalibrationError(
                 f"The calibrator takes {KINDS[self.kind]}, and these were said to be {other}; give the same outputs as "
                 "those it was fitted on, or fit one on these."
@@ -288,7 +288,7 @@ def in_unit(outputs: Floats) -> float:
     return float(((outputs >= 0) & (outputs <= 1)).all(axis=1).mean())
 
 
-def _sum_to_one(rows: npt.NDArray[Any]) -> bool:
+def _are_probabilities(rows: npt.NDArray[Any]) -> bool:
     """Test for probabilities, however few: rows that sum to one, and not all of whole numbers."""
     if rows.ndim != 2 or rows.shape[1] < 2 or _are_classes(rows):
         return False
@@ -301,7 +301,7 @@ def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:
         return logits
     if kind == "binary_log_odds":
         return logits[:, 1:] - logits[:, :1]
-    return np.exp(logits if kind == "probabilities" else logits[:, 1:]) * (one_of(scale) or 1.0)
+    return np.exp(logits if kind == "probabilities" else logits[:, 1:]) * (full_scale(scale) or 1.0)
 
 
 # -- what a fit is given -----------------------------------------------------------------------------------------------
@@ -365,11 +365,11 @@ def check_swapped(outputs: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:
 
 def check_index(outputs: Any, labels: Any) -> None:
     """Refuse tables whose rows have the same names in another order."""
-    own: Any = getattr(outputs, "index", None)
+    index: Any = getattr(outputs, "index", None)
     other: Any = getattr(labels, "index", None)
-    if not (hasattr(own, "equals") and hasattr(other, "equals")) or own.equals(other):
+    if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other):
         return
-    if own.sort_values().equals(other.sort_values()):
+    if index.sort_values().equals(other.sort_values()):
         raise CalibrationError(
             "Outputs and labels have the same index in another order; bring the rows into one order: "
             "labels.loc[outputs.index]."
@@ -384,12 +384,12 @@ def _are_classes(values: npt.NDArray[Any]) -> bool:
 def _of_dimensions(kind: Kind, ndim: int) -> Kind:
     """The kind that somebody named, of one column that of the event."""
     if kind not in tuple(KINDS):
-        raise CalibrationError(f"kind={shown(kind)} is none of auto, {', '.join(KINDS)}.")
+        raise CalibrationError(f"kind={short_repr(kind)} is none of auto, {', '.join(KINDS)}.")
     single: dict[Kind, Kind] = {"logits": "binary_log_odds", "probabilities": "binary_probability"}
     return single.get(kind, kind) if ndim == 1 else kind
 
 
-def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
+def _recognise(array: npt.NDArray[Any], original: Any) -> Kind:
     """Kind of outputs: probabilities where most rows lie in [0, 1] and sum to one within their rounding."""
     values = array[:, None] if array.ndim == 1 else array
     inside = ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all(axis=1)
@@ -399,8 +399,8 @@ def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
         return "logits"
     with np.errstate(over="ignore"):
         total = values.sum(axis=1, dtype=np.float64)
-    to_one = np.abs(total - 1) <= _sum_rounding(values, given)
-    if (inside & to_one).mean() > 0.5:
+    normal = np.abs(total - 1) <= _sum_rounding(values, original)
+    if (inside & normal).mean() > 0.5:
         return "probabilities"
     if values.size >= FEW and inside.all() and values.min() >= 0 and not _are_classes(values):
         raise AmbiguousOutputs(
@@ -414,12 +414,12 @@ def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
     return "logits"
 
 
-def _sum_rounding(values: npt.NDArray[Any], given: Any) -> float:
+def _sum_rounding(values: npt.NDArray[Any], original: Any) -> float:
     """Bound on the sum of a row of probabilities by their rounding to one to four decimals."""
     some = np.clip(values[:1000].astype(np.float64), -2.0, 2.0)
     decimals = next((d for d in range(1, 5) if np.allclose(some, some.round(d), 0, 1e-6)), None)
     rounded = 0.0 if decimals is None else 0.5 * values.shape[1] * 10.0**-decimals
-    return max(sum_tolerance(given), rounded)
+    return max(sum_tolerance(original), rounded)
 
 
 def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:
@@ -459,10 +459,10 @@ def encode_labels(
             )
         array = array.astype(np.int64)
     if array.dtype.kind == "O":
-        array = array.astype(str) if all(isinstance(each, str) for each in array) else array
+        array = array.astype(str) if all(isinstance(label, str) for label in array) else array
     if array.dtype.kind not in "iubU":
         raise CalibrationError(
-            f"labels must be numbers or texts; got {shown(array.ravel()[:1].tolist())} of dtype {array.dtype}."
+            f"labels must be numbers or texts; got {short_repr(array.ravel()[:1].tolist())} of dtype {array.dtype}."
         )
     if array.dtype.kind in "iu" and array.min() >= 0 and array.max() < n_classes:
         return array.astype(np.int64, copy=False), ()

@@ -63,7 +63,7 @@ def check_declared(instance: Any) -> None:
             else _fault(value, f.default, f.metadata)
         )
         if fault:
-            raise CalibrationError(f"{f.name}={shown(value)} {fault}.")
+            raise CalibrationError(f"{f.name}={short_repr(value)} {fault}.")
 
 
 def unknown_parameter(cls: type[Any], name: str) -> str:
@@ -80,8 +80,10 @@ def did_you_mean(name: Any, names: Iterable[Any]) -> str:
 
 def check_by_name(name: str, values: Any) -> None:
     """Refuse parameters that are no dictionary of values by their names."""
-    if not isinstance(values, Mapping) or not all(isinstance(each, str) for each in values):
-        raise CalibrationError(f"{name}={shown(values)} must be a dictionary of names and values.")
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise CalibrationError(
+            f"{name}={short_repr(values)} must be a dictionary of names and values."
+        )
 
 
 def written(fix: Mapping[str, object]) -> str:
@@ -93,7 +95,7 @@ def written(fix: Mapping[str, object]) -> str:
     )
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """The beginning of how a value is written, on one line: a file can hold any value."""
     return " ".join(repr(value)[:60].split())
 
@@ -188,7 +190,9 @@ def check_learned(calibrator: Any) -> None:
     except CalibrationError:
         raise
     except Exception as error:  # whatever a changed file makes of the arithmetic
-        raise unusable(f"predicting ends in {type(error).__name__}: {shown(str(error))}") from error
+        raise unusable(
+            f"predicting ends in {type(error).__name__}: {short_repr(str(error))}"
+        ) from error
     if not all(isinstance(note, str) for note in notes):
         raise unusable("its notes are no sentences")
 

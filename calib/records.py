@@ -107,9 +107,9 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
         For anything that was not written for this type.
     """
     reader = TypedReader(arrays)
-    made = reader.value(outline, expected)
+    result = reader.value(outline, expected)
     checked("An array that nothing names", not reader.arrays)
-    return made
+    return result
 
 
 def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -250,7 +250,7 @@ class TypedReader:
         ):  # npt.NDArray with Python 3.12 and NumPy 2.5
             origin = get_origin(alias) or alias
         if origin in (Union, UnionType):
-            return self._one_of(plain, arguments)
+            return self._union(plain, arguments)
         if expected is Any or expected is object:
             return self.anything(plain, list if expected is Any else tuple)
         if origin is Literal:
@@ -290,7 +290,7 @@ class TypedReader:
             return {key: self.anything(item, sequence) for key, item in plain.items()}
         return plain
 
-    def _one_of(self, plain: Any, alternatives: tuple[Any, ...]) -> Any:
+    def _union(self, plain: Any, alternatives: tuple[Any, ...]) -> Any:
         for alternative in alternatives:
             arrays = dict(self.arrays)
             try:

@@ -17,7 +17,7 @@ from calib.base import (
 )
 from calib.errors import CalibrationError
 from calib.formatting import listed
-from calib.parameters import did_you_mean, parameter_names, shown
+from calib.parameters import did_you_mean, parameter_names, short_repr
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
@@ -404,45 +404,49 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     """
     if name not in tuple(METHODS):
         raise CalibrationError(
-            f"There is no calibrator {shown(name)}{_meant(name)}; choose from {', '.join(METHODS)}."
+            f"There is no calibrator {short_repr(name)}{_suggestion(name)}; choose from {', '.join(METHODS)}."
         )
-    made = METHODS[name].cls().set_params(**params)
-    made.check_params()
-    return made
+    method = METHODS[name].cls().set_params(**params)
+    method.check_params()
+    return method
 
 
-def _meant(name: Any) -> str:
+def _suggestion(name: Any) -> str:
     """The method that somebody meant, as the middle of a sentence; "" where that is not known."""
     if isinstance(name, str) and name in OTHER_NAMES:
         return f" (it is {OTHER_NAMES[name]} here)"
     return did_you_mean(name, METHODS)
 
 
-def title_of(made: Calibrator, method: str, n_classes: int, usual_seed: int | None = 0) -> str:
+def title_of(
+    calibrator: Calibrator, method: str, n_classes: int, usual_seed: int | None = 0
+) -> str:
     """A method's title and what tells this configuration from others, so that no two fits share a title.
 
     Parameters
     ----------
-    made : fitted or not.
+    calibrator : fitted or not.
     method : registry name.
     n_classes : number of classes; for two of them there is but one map to share.
     usual_seed : the seed that titles leave out; None leaves out every seed.
     """
-    variant = variant_of(made, n_classes, usual_seed)
+    variant = variant_of(calibrator, n_classes, usual_seed)
     return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
 
 
-def variant_of(made: Calibrator, n_classes: int, usual_seed: int | None = 0) -> str:
+def variant_of(calibrator: Calibrator, n_classes: int, usual_seed: int | None = 0) -> str:
     """Difference of a configuration from others of its method, as in :func:`title_of`; parts separated by ", "."""
-    seed = "" if usual_seed in (None, made.random_state) else f"seed {made.random_state}"
-    return ", ".join(part for part in (made.variant(n_classes), seed) if part)
+    seed = (
+        "" if usual_seed in (None, calibrator.random_state) else f"seed {calibrator.random_state}"
+    )
+    return ", ".join(part for part in (calibrator.variant(n_classes), seed) if part)
 
 
 def titles_of(calibrators: Mapping[str, Calibrator], n_classes: int) -> dict[str, str]:
     """The title of each calibrator by its name: a name that is not in the registry is a title itself."""
     return {
-        name: title_of(made, name, n_classes, usual_seed=None) if name in METHODS else name
-        for name, made in calibrators.items()
+        name: title_of(method, name, n_classes, usual_seed=None) if name in METHODS else name
+        for name, method in calibrators.items()
     }
 
 
@@ -452,18 +456,18 @@ def registry_name(calibrator: Calibrator) -> str | None:
     return next((m.name for m in METHODS.values() if m.where == where), None)
 
 
-def simplicity(made: Calibrator) -> tuple[int, bool]:
+def simplicity(calibrator: Calibrator) -> tuple[int, bool]:
     """Key that sorts methods from simple to complex: their rank, and whether each class has a map of its own.
 
     A class that is not registered comes last.
     """
-    name = registry_name(made)
+    name = registry_name(calibrator)
     complexity = (
         METHODS[name].complexity
         if name
         else 1 + max(method.complexity for method in METHODS.values())
     )
-    return complexity, not made.get_params().get("share_classes", True)
+    return complexity, not calibrator.get_params().get("share_classes", True)
 
 
 def short_of_rows(names: Iterable[str], n_rows: int) -> list[str]:
@@ -481,7 +485,7 @@ def missing_arrays(name: str, data: Any) -> list[str]:
     return sorted(array for array in METHODS[name].needs if getattr(data, array, None) is None)
 
 
-def said_of_kind(data: Any) -> str:
+def describe_exclusions(data: Any) -> str:
     """Name the methods that weights or pairs leave out, and those that keep one half; "" for other data."""
     methods = [method for method in METHODS.values() if method.name != "identity"]
     unweighted = [m.title for m in methods if not counts_weights(m.cls, data)]
@@ -489,8 +493,8 @@ def said_of_kind(data: Any) -> str:
     if not is_pairs(data):
         return of_weights.rstrip()
     methods = [m for m in methods if counts_weights(m.cls, data)]
-    left_out = listed([m.title for m in methods if not can_learn(m.cls, data)])
-    kept = listed(
+    excluded = listed([m.title for m in methods if not can_learn(m.cls, data)])
+    symmetric = listed(
         [
             m.title
             for m in methods
@@ -498,8 +502,8 @@ def said_of_kind(data: Any) -> str:
         ]
     )
     return (
-        f"{of_weights}{left_out} learn from the outputs of all classes and are left out: these data hold one "
-        f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."
+        f"{of_weights}{excluded} learn from the outputs of all classes and are left out: these data hold one "
+        f"confidence for each answer. {symmetric} leave a confidence of 0.5 where it is."
     )
 
 

@@ -115,8 +115,8 @@ SETTINGS = {setting.name: setting for setting in DECLARED}
 def text(name: str) -> str:
     """Text of a declared setting in the environment, without spaces around it, or the default."""
     declared = SETTINGS[name]
-    given = os.environ.get(name, "").strip()
-    return given or (declared.default if isinstance(declared.default, str) else "")
+    stripped = os.environ.get(name, "").strip()
+    return stripped or (declared.default if isinstance(declared.default, str) else "")
 
 
 def number(name: str) -> float:
@@ -128,17 +128,17 @@ def number(name: str) -> float:
         If something else is set; the text is one sentence.
     """
     declared = SETTINGS[name]
-    given = text(name)
-    if not given:
+    entered = text(name)
+    if not entered:
         return float(declared.default)
     try:
-        value = float(given)
+        value = float(entered)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf") or (declared.whole and value != int(value)):
         kind = "whole number above 0" if declared.whole else "positive number"
         raise ValueError(
-            f"{name}={given!r} must be a {kind}; unset it for {declared.default_text}."
+            f"{name}={entered!r} must be a {kind}; unset it for {declared.default_text}."
         )
     return value
 

@@ -20,10 +20,10 @@ from calib.formatting import (
     JOINER,
     escape_markdown,
     number,
-    one_line,
     points_between,
     safe_cell,
     safe_table,
+    single_line,
 )
 
 
@@ -185,10 +185,10 @@ def test_no_address_and_no_icon_stays_whole(name):
     "char", ["\x1b", "\x07", "\x9b", "\x00", "\u202e", "\u2066", "\ufeff", "\ud800"]
 )
 def test_nothing_drives_a_terminal_or_turns_a_line(char):
-    assert one_line(f"a{char}b") == "a\ufffdb"
+    assert single_line(f"a{char}b") == "a\ufffdb"
     assert escape_markdown(f"a{char}b") == "a\ufffdb"
     # Words that are spelled with joiners stay.
-    assert one_line("می\u200cخواهم 👩\u200d🔬") == "می\u200cخواهم 👩\u200d🔬"
+    assert single_line("می\u200cخواهم 👩\u200d🔬") == "می\u200cخواهم 👩\u200d🔬"
 
 
 def test_an_end_that_would_be_written_as_0_gets_more_digits():

@@ -16,7 +16,7 @@ from calib.base import KEEPS_HALF, Calibrator, extras_for
 from calib.canonical import to_canonical
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.registry import presets, said_of_kind
+from calib.registry import describe_exclusions, presets
 
 FLOOR = 0.005
 NEEDS_CLASSES = {
@@ -71,7 +71,7 @@ def test_what_a_method_declares_decides_whether_it_is_offered(name):
     if needs:
         with pytest.raises(CalibrationError, match="all classes"):
             extras_for(calib.calibrator(name), pairs())
-        assert calib.METHODS[name].title in said_of_kind(pairs())
+        assert calib.METHODS[name].title in describe_exclusions(pairs())
 
 
 @fitting
@@ -79,7 +79,7 @@ def test_one_half_stays_one_half_where_that_is_declared_alone(name):
     middle = fitted(name).predict_proba(to_canonical(np.array([0.5]), "pairs", FLOOR))[0, 1]
     assert (abs(middle - 0.5) < 1e-9) == (KEEPS_HALF in calib.METHODS[name].cls.traits)
     if KEEPS_HALF in calib.METHODS[name].cls.traits and name != "identity":
-        assert calib.METHODS[name].title in said_of_kind(pairs()).split(".")[1]
+        assert calib.METHODS[name].title in describe_exclusions(pairs()).split(".")[1]
 
 
 def test_isotonic_and_platt_are_those_of_one_confidence():

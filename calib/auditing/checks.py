@@ -220,7 +220,7 @@ def check_skill(checked: Checked) -> Finding:
     brier = rows.sample.mean_of(rows.brier_difference)
     interval = nll.interval()
     judged = (nll, brier) if (rows.label_probs == 0.0).any() else (nll,)
-    worse = any(each.value > 0 and excludes(each) == "problem" for each in judged)
+    worse = any(estimate.value > 0 and excludes(estimate) == "problem" for estimate in judged)
     no_better = interval.high >= 0
     severity: Severity = "problem" if worse or checked.knows_nothing else "fine"
     if severity == "fine" and (no_better or checked.hardly):
@@ -275,8 +275,8 @@ def describe_level(evaluation: Evaluation, subject: str = "The raw model") -> st
 
 def describe_groups(evaluation: Evaluation, part: Predictions, subject: str) -> str:
     """Describe the groups for which a method is off as the audit does; "" where none is judged."""
-    found = check_groups(Checked(AuditRows.from_evaluation(evaluation, part)))
-    return "" if found.severity == "untested" else f"{subject} by group: {found.sentence}"
+    finding = check_groups(Checked(AuditRows.from_evaluation(evaluation, part)))
+    return "" if finding.severity == "untested" else f"{subject} by group: {finding.sentence}"
 
 
 def check_spread(checked: Checked) -> Finding:
@@ -412,10 +412,10 @@ def check_time(checked: Checked) -> Finding:
     rows = checked.rows
     if rows.times is None:
         return Finding("time", "untested", sentences.NO_TIMES, page="Monitoring")
-    found, rank = periods(rows.times, PERIODS)
-    if found is None:
+    parts, rank = periods(rows.times, PERIODS)
+    if parts is None:
         return Finding("time", "untested", sentences.ONE_TIME, page="Monitoring")
-    family = Family(rows, [found], PERIODS / (PERIODS + 1.0), CHECK_ERROR)
+    family = Family(rows, [parts], PERIODS / (PERIODS + 1.0), CHECK_ERROR)
     centred = rank - rows.sample.mean(rank)
     squares = float(rows.sample.weights @ centred**2)
     away = rows.residual - float(rows.level.value)

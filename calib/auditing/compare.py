@@ -67,10 +67,10 @@ class Comparison(Displayed):
 
     def __repr__(self) -> str:
         rows = plural(len(self.evaluations[BASELINE]), "test row")
-        found = (
+        advice = (
             "" if self.recommendation is None else f"; recommended: {self.recommendation.method}"
         )
-        return f"<Comparison of {listed(list(self.evaluations))} on {rows}{found}>"
+        return f"<Comparison of {listed(list(self.evaluations))} on {rows}{advice}>"
 
 
 def compare(
@@ -134,9 +134,9 @@ def compare(
             f"{others[0]!r} of calibrators is a {type(calibrators[others[0]]).__name__}, no calibrator; make one by "
             "its name, as calib.calibrator('temperature')."
         )
-    if (own := calibrators.get(BASELINE)) is not None and LEARNS_NOTHING not in own.traits:
+    if (raw := calibrators.get(BASELINE)) is not None and LEARNS_NOTHING not in raw.traits:
         raise CalibrationError(
-            f'"{BASELINE}" is the raw model; give the {type(own).__name__} another name.'
+            f'"{BASELINE}" is the raw model; give the {type(raw).__name__} another name.'
         )
     for part, what in ((calibration, "calibration"), (test, "test")):
         check_predictions(part, f"The {what} part")
@@ -159,19 +159,21 @@ def compare(
     methods = {BASELINE: raw_model(test), **calibrators}
     callback(0, len(methods), nan)
     for done, (name, method) in enumerate(methods.items(), start=1):
-        made = attempt(method, calibration, test, view)
-        if made.evaluation is None:
-            notes[name] = made.note
+        attempted = attempt(method, calibration, test, view)
+        if attempted.evaluation is None:
+            notes[name] = attempted.note
         else:
-            evaluations[name] = made.evaluation
-            seconds[name] = (made.fit_seconds, made.predict_seconds)
+            evaluations[name] = attempted.evaluation
+            seconds[name] = (attempted.fit_seconds, attempted.predict_seconds)
         callback(done, len(methods), nan)
     if BASELINE not in evaluations:
         raise CalibrationError(
             f"The raw model cannot be judged, and nothing compared with it: {notes[BASELINE]}"
         )
     titles = titles_of(calibrators, calibration.n_classes)
-    claims = Claims({name: scored_on(one) for name, one in evaluations.items()}, relevant=relevant)
+    claims = Claims(
+        {name: scored_on(evaluation) for name, evaluation in evaluations.items()}, relevant=relevant
+    )
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
     recommended = recommend(claims, methods, evaluations=evaluations, failed=notes)
     subjects = {BASELINE: "The raw model"}

@@ -135,8 +135,10 @@ class Audit(Displayed):
         list of Finding
             In the same order.
         """
-        loud = {each.check for each in self.findings if each.severity in ("problem", "caution")}
-        return [each for each in noticed if JUDGED.get(each.code) not in loud]
+        loud = {
+            finding.check for finding in self.findings if finding.severity in ("problem", "caution")
+        }
+        return [finding for finding in noticed if JUDGED.get(finding.code) not in loud]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the findings as a table.

@@ -106,7 +106,7 @@ def _bin_names(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.
 def _name(column: str, value: str) -> str:
     """Name of a group; a value that says little alone stands behind its column."""
     letters = sum(character.isalpha() for character in value)
-    says_little = letters < 3 or value.lower() in (
+    is_vague = letters < 3 or value.lower() in (
         "yes",
         "true",
         "false",
@@ -115,7 +115,7 @@ def _name(column: str, value: str) -> str:
         "missing",
         "unknown",
     )
-    return f"{column} {value}" if says_little else value
+    return f"{column} {value}" if is_vague else value
 
 
 def periods(times: npt.NDArray[Any], n_periods: int) -> tuple[Partition | None, Floats]:
@@ -185,7 +185,7 @@ class Family:
         enough &= share < MOST_SHARE
         units = self._units(code, w, n, m)
         chosen = np.flatnonzero(enough & (units >= LEAST_CLUSTERS))
-        own, away = self._variances(k, chosen, gap, weight, squared, units)
+        within, away = self._variances(k, chosen, gap, weight, squared, units)
         floor = (np.bincount(code, squared * risk * (1.0 - risk), m) / weight**2)[chosen]
         return {
             "partition": np.full(len(chosen), k),
@@ -195,7 +195,7 @@ class Family:
             "predicted": predicted[chosen],
             "observed": observed[chosen],
             "gap": gap[chosen],
-            "own_error": np.sqrt(np.maximum(own, floor)),
+            "own_error": np.sqrt(np.maximum(within, floor)),
             "error": np.sqrt(np.maximum(away, floor * (1.0 - share[chosen]))),
             "degrees": np.where(
                 rows.sample.clustered & (units[chosen] < NORMAL_FROM), units[chosen] - 1.0, np.inf
@@ -228,10 +228,10 @@ class Family:
         centred = rows.residual - gap[code]
         overall = rows.residual - float(rows.level.value)
         total = rows.sample.total
-        own = np.bincount(code, squared * centred**2, m) / weight**2
+        within = np.bincount(code, squared * centred**2, m) / weight**2
         both = np.bincount(code, squared * centred * overall, m) / (weight * total)
-        away = own - 2.0 * both + float(squared @ overall**2) / total**2
-        return factor * own[chosen], factor * away[chosen]
+        away = within - 2.0 * both + float(squared @ overall**2) / total**2
+        return factor * within[chosen], factor * away[chosen]
 
     def _by_cluster(
         self, k: int, chosen: Ints, gap: Floats, weight: Floats
@@ -369,8 +369,8 @@ class JudgedGroups:
     @classmethod
     def from_rows(cls, rows: AuditRows) -> JudgedGroups:
         """Judge every column of groups and every pair of columns; times join the pairs as three periods."""
-        found = [partition(name, values) for name, values in rows.groups.items()]
-        single = [part for part in found if part is not None]
+        partitions = [partition(name, values) for name, values in rows.groups.items()]
+        single = [part for part in partitions if part is not None]
         joined = list(single)
         if rows.times is not None and single:
             period, _ = periods(rows.times, PERIODS_OF_PAIRS)
@@ -447,10 +447,10 @@ def rows_in_group(
     parts = [partition(column, groups[column]) for column in columns if column in groups]
     if "time" in columns and "time" not in groups and times is not None:
         parts.append(periods(times, PERIODS_OF_PAIRS)[0])
-    found = [part for part in parts if part is not None]
-    if not found or len(found) != len(columns):
+    partitions = [part for part in parts if part is not None]
+    if not partitions or len(partitions) != len(columns):
         return None
-    joined = found[0] if len(found) == 1 else found[0] & found[1]
+    joined = partitions[0] if len(partitions) == 1 else partitions[0] & partitions[1]
     if name not in joined.names:
         return None
     return np.asarray(joined.code == joined.names.index(name))
@@ -497,10 +497,10 @@ def contrast(
         for sample, part in zip(samples, parts, strict=True)
     )
     shares = {
-        group: means(found.code == k)
+        group: means(split.code == k)
         for column, values in rows.groups.items()
-        if column not in columns and (found := partition(column, values)) is not None
-        for k, group in enumerate(found.names)
+        if column not in columns and (split := partition(column, values)) is not None
+        for k, group in enumerate(split.names)
     }
     differing = sorted(shares, key=lambda group: -abs(shares[group][0] - shares[group][1]))
     return Contrast(

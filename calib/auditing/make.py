@@ -49,10 +49,10 @@ class Remedy:
     column: str = ""
 
 
-def remedy(checked: Checked, found: Mapping[str, Finding]) -> Remedy:
+def remedy(checked: Checked, findings: Mapping[str, Finding]) -> Remedy:
     """Return the first remedy that the findings lead to."""
     rows = checked.rows
-    problem = {name for name, finding in found.items() if finding.severity == "problem"}
+    problem = {name for name, finding in findings.items() if finding.severity == "problem"}
     if "labels" in problem:
         return Remedy("labels", sentences.CHECK_LABELS)
     if checked.knows_nothing or checked.hardly:
@@ -87,22 +87,22 @@ def remedy(checked: Checked, found: Mapping[str, Finding]) -> Remedy:
     return Remedy("intercept and slope", sentences.PLATT, ("platt", "beta", "isotonic"))
 
 
-def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> str:
+def verdict(checked: Checked, findings: Mapping[str, Finding], chosen: Remedy) -> str:
     """Return the conclusion: the first problem in the order of an expert, and what follows."""
     rows = checked.rows
     remedy_sentence = chosen.sentence
-    if found["groups"].severity == "problem" and chosen.methods and not chosen.column:
+    if findings["groups"].severity == "problem" and chosen.methods and not chosen.column:
         remedy_sentence = f"{remedy_sentence} {sentences.GROUPS_STAY}"
     order = list(ORDER)
-    if found["level"].severity == "problem":
+    if findings["level"].severity == "problem":
         order.remove("groups")
         order.insert(order.index("level") + 1, "groups")
-    first = next((name for name in order if found[name].severity == "problem"), None)
+    first = next((name for name in order if findings[name].severity == "problem"), None)
     if chosen.key == "do not use":
         return sentences.do_not_use(rows, checked.knows_nothing)
     if first is None:
-        return sentences.no_problem(rows, found)
-    if rows.sample.kind == "sampling" and found["level"].severity == "problem":
+        return sentences.no_problem(rows, findings)
+    if rows.sample.kind == "sampling" and findings["level"].severity == "problem":
         once = Rows.with_outcome(
             rows.observed, clusters=rows.sample.unit if rows.sample.clustered else None
         )
@@ -111,8 +111,8 @@ def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> s
     if first == "skill":
         return f"{sentences.worse(rows)} {remedy_sentence}"
     if first == "groups":
-        return f"{sentences.right_on_average(found['groups'])} {chosen.sentence}"
-    return f"{found[first].sentence} {remedy_sentence}"
+        return f"{sentences.right_on_average(findings['groups'])} {chosen.sentence}"
+    return f"{findings[first].sentence} {remedy_sentence}"
 
 
 def audit(
@@ -175,10 +175,10 @@ def audit(
         data = probs
     else:
         data = predictions_from(probs, labels)
-        given = {"clusters": clusters, "weights": weights, "times": times}
+        arrays = {"clusters": clusters, "weights": weights, "times": times}
         per_row = {
             name: _of_rows(name, values, len(data))
-            for name, values in given.items()
+            for name, values in arrays.items()
             if values is not None
         }
         data = replace(data, **per_row, weight_kind=None if weights is None else "sampling")
@@ -198,16 +198,16 @@ def _of_rows(name: str, values: Any, n: int) -> Any:
 def audit_rows(rows: AuditRows, progress: Progress = silent) -> Audit:
     """Run all checks over rows."""
     checked = Checked(rows)
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for step, check in enumerate(CHECKS, 1):
         with np.errstate(all="ignore"):
             finding = check(checked)
-        found[finding.check] = finding
+        findings[finding.check] = finding
         progress(step, len(CHECKS) + 1, 0.0)
-    chosen = remedy(checked, found)
-    conclusion = verdict(checked, found, chosen)
+    chosen = remedy(checked, findings)
+    conclusion = verdict(checked, findings, chosen)
     ordered = [
-        *found.values(),
+        *findings.values(),
         Finding("remedy", REMEDY_SEVERITY.get(chosen.key, "caution"), chosen.sentence, page="Fit"),
     ]
     ordered.sort(key=lambda finding: SEVERITIES.index(finding.severity))

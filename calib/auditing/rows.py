@@ -157,24 +157,24 @@ class AuditRows:
         seen, applied = view_of(data, view), data.confirmed_weights
         predicted = data.logits.argmax(axis=1)
         outcome = data.labels == (predicted if seen.column is None else seen.column)
-        kept, sample = Rows.checked(
+        positive, sample = Rows.checked(
             outcome, applied, data.weight_kind if applied is not None else None, data.clusters
         )
-        if not kept.any():
+        if not positive.any():
             raise CalibrationError(
                 "No row has a weight above 0, so that nothing can be judged; check the weights."
             )
         columns = data.group_columns() if groups is None else groups
         return cls(
-            data.logits[kept],
-            data.probs[kept],
-            data.labels[kept],
+            data.logits[positive],
+            data.probs[positive],
+            data.labels[positive],
             data.class_names,
             seen,
             sample,
-            {name: values[kept] for name, values in columns.items()},
-            None if data.times is None else data.times[kept],
-            None if applied is not None or data.weights is None else data.weights[kept],
+            {name: values[positive] for name, values in columns.items()},
+            None if data.times is None else data.times[positive],
+            None if applied is not None or data.weights is None else data.weights[positive],
             frozenset(finding.code for finding in data.findings),
         )
 

@@ -10,11 +10,11 @@ from calib.formatting import (
     NO_BREAK,
     listed,
     number,
-    one_line,
     percent,
     plural,
     points,
     points_between,
+    single_line,
 )
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import Estimate, Rows
@@ -137,8 +137,8 @@ def level_of_confidence(
     lead = "Overconfident" if gap.value > 0 else "Underconfident"
     leads = {"fine": "Right on average", "caution": f"Slightly {lead.lower()}"}
     ends = points_between(gap.low, gap.high)
-    shown = f"{points(gap.value)} points (95{NO_BREAK}%: {ends})"
-    return f"{leads.get(severity, lead)}: {means}, {shown}."
+    gap_text = f"{points(gap.value)} points (95{NO_BREAK}%: {ends})"
+    return f"{leads.get(severity, lead)}: {means}, {gap_text}."
 
 
 def spread(rows: AuditRows, severity: Severity, slope: Interval) -> str:
@@ -188,14 +188,14 @@ def classes(severity: Severity, worst: tuple[str, float, float, float], n_judged
         return f"None of {plural(n_judged, 'class', 'classes')} has a mean probability that is off."
     name, often, occurs, mean = worst
     return (
-        f"{one_line(name)} is predicted {often:,.0f} times and occurs {occurs:,.0f} times; "
+        f"{single_line(name)} is predicted {often:,.0f} times and occurs {occurs:,.0f} times; "
         f"its mean probability is off by {points(mean)} points."
     )
 
 
 def signed_group(group: GroupFinding) -> str:
     """A group with its gap."""
-    return f"{one_line(group.name)} {points(group.gap.value)}"
+    return f"{single_line(group.name)} {points(group.gap.value)}"
 
 
 def groups(
@@ -274,7 +274,8 @@ def rows(rows: AuditRows, events: int, visible: float) -> str:
 
 def by_group(column: str, gain: Estimate) -> str:
     """Describe the gain of a map for each group."""
-    return f"A map for each value of {one_line(column)} (by_group) corrects that, by {number(gain.value)} nats a row."
+    name = single_line(column)
+    return f"A map for each value of {name} (by_group) corrects that, by {number(gain.value)} nats a row."
 
 
 def do_not_use(rows: AuditRows, nothing: bool) -> str:
@@ -293,7 +294,8 @@ def worse(rows: AuditRows) -> str:
 def right_on_average(finding: Finding) -> str:
     """Verdict on groups that are off where the level is fine."""
     named = [
-        f"{one_line(group.name)} ({points(group.gap.value)} points)" for group in finding.groups[:2]
+        f"{single_line(group.name)} ({points(group.gap.value)} points)"
+        for group in finding.groups[:2]
     ]
     return f"Right on average, wrong for {listed(named)}."
 
@@ -309,13 +311,15 @@ def weighted_level(rows: AuditRows) -> str:
     )
 
 
-def no_problem(rows: AuditRows, found: Mapping[str, Finding]) -> str:
+def no_problem(rows: AuditRows, findings: Mapping[str, Finding]) -> str:
     """Verdict without a problem."""
-    cautions = [name for name, finding in found.items() if finding.severity == "caution"]
+    cautions = [name for name, finding in findings.items() if finding.severity == "caution"]
     lead = f"No problem found ({ranks(rows)})"
-    if found["rows"].severity == "caution":
-        return f"{lead}, but few rows decide little: {found['rows'].sentence}"
+    if findings["rows"].severity == "caution":
+        return f"{lead}, but few rows decide little: {findings['rows'].sentence}"
     first = next(
         (name for name in ("skill", "groups", "level", "spread", "time") if name in cautions), None
     )
-    return f"{lead}. {KEEP}" if first is None else f"{lead}. With caution: {found[first].sentence}"
+    return (
+        f"{lead}. {KEEP}" if first is None else f"{lead}. With caution: {findings[first].sentence}"
+    )

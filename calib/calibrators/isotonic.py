@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.calibrators.steps import Step, lines
-from calib.numerics import Floats, Ints, are_apart, sigmoid
+from calib.numerics import Floats, Ints, are_distinct, sigmoid
 from calib.parameters import ROUNDING, param
 
 
@@ -19,7 +19,7 @@ class Tally:
 
     Attributes
     ----------
-    scores : (m,) increasing log-odds, the lowest of those that tie (:func:`~calib.numerics.are_apart`).
+    scores : (m,) increasing log-odds, the lowest of those that tie (:func:`~calib.numerics.are_distinct`).
     counts : (m,) how many pairs have each, or their weights.
     positives : (m,) how many of these are positive, or their weights.
     """
@@ -33,7 +33,7 @@ class Tally:
         """Count (n,) pairs."""
         order = None if weights is None else np.argsort(log_odds)
         ordered = np.sort(log_odds) if order is None else log_odds[order]
-        starts = np.flatnonzero(are_apart(ordered))
+        starts = np.flatnonzero(are_distinct(ordered))
         scores = ordered[starts]
         del ordered  # as large as all pairs
         if weights is None:

@@ -10,7 +10,7 @@ import numpy as np
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, edges_at
-from calib.numerics import Floats, are_apart
+from calib.numerics import Floats, are_distinct
 from calib.parameters import param
 
 
@@ -50,7 +50,7 @@ class ScalingBinning(OneVsRest):
         n_bins = self.n_bins * (self.n_classes_ if shared else 1)
         curve = platt_map(log_odds, positives)
         ordered = np.sort(log_odds)
-        begins = are_apart(ordered)
+        begins = are_distinct(ordered)
         ordered = ordered[begins][np.cumsum(begins) - 1]
         lowest = np.unique(
             ordered[np.arange(1, n_bins) * len(ordered) // n_bins]

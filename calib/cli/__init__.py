@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from calib.errors import CalibrationError, DataError, missing_package
-from calib.formatting import one_line
+from calib.formatting import single_line
 from calib.settings import check as check_settings
 
 STOPPED = 130
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DataError as error:
         text.say(text.findings(error.findings), apart=True)
     except (CalibrationError, OSError) as error:
-        text.say(f"error: {one_line(str(error))}", apart=True)
+        text.say(f"error: {single_line(str(error))}", apart=True)
     except ModuleNotFoundError as error:
         text.say(f"error: {missing_package(error)}", apart=True)
     return 1

@@ -24,7 +24,7 @@ from calib.data.loading import check_choices, load_quietly
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import describe_clusters, part_size
 from calib.errors import CalibrationError, Finding
-from calib.formatting import one_line
+from calib.formatting import single_line
 from calib.registry import calibrator
 
 
@@ -262,5 +262,5 @@ def keep_inputs(inputs: Iterable[Path], **outputs: Path | None) -> None:
     for name, path in outputs.items():
         if path is not None:
             if why := taken.get(path.resolve()):
-                refuse(f"{one_line(path.name)} {why}; give --{name} another name")
+                refuse(f"{single_line(path.name)} {why}; give --{name} another name")
             taken[path.resolve()] = "is to be written twice"

@@ -20,12 +20,12 @@ from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE
-from calib.evaluation.comparison_table import said_of_weights, summary
-from calib.evaluation.score_registry import said_of_intervals
+from calib.evaluation.comparison_table import describe_weights, summary
+from calib.evaluation.score_registry import describe_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.evaluation.view import Viewpoint, view_of
 from calib.formatting import for_terminal, plural, safe_table
-from calib.registry import presets, said_of_kind, title_of
+from calib.registry import describe_exclusions, presets, title_of
 
 RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
 
@@ -85,9 +85,9 @@ def compare(
             fits, learned, test, view or "event", relevant=matters, callback=show
         )
     _say_comparison(answer, found, len(learned))
-    answer.note(said_of_weights(test))
-    answer.note(said_of_kind(data))
-    answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
+    answer.note(describe_weights(test))
+    answer.note(describe_exclusions(data))
+    answer.note(describe_intervals(found.evaluations[BASELINE].n_clusters))
     if data.n_classes > 2 and any(isinstance(each, OneVsRest) for each in fits.values()):
         answer.note(SHARING)
     arguments.warn_of_leak(data, answer)

@@ -22,7 +22,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.claims import untold
 from calib.evaluation.compare import SAME_DATA
-from calib.evaluation.comparison_table import said_of_weights
+from calib.evaluation.comparison_table import describe_weights
 from calib.evaluation.score_registry import CLASSWISE, scored_on
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.formatting import escape_markdown, fixed, plural
@@ -191,7 +191,7 @@ def gate(
         [f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)]
     )
     answer.say(lines, passed=passed, rows=len(judged), scores=found)
-    answer.note(said_of_weights(data), "note")
+    answer.note(describe_weights(data), "note")
     return answer.end(STATUS[word])
 
 

@@ -9,8 +9,8 @@ from calib.data import Inspection, Predictions
 from calib.data import inspect as inspect_file
 from calib.data.findings import shortened
 from calib.data.options import explicit_options
-from calib.evaluation.comparison_table import said_of_weights
-from calib.formatting import aligned, for_terminal, one_line
+from calib.evaluation.comparison_table import describe_weights
+from calib.formatting import aligned, for_terminal, single_line
 
 
 @on_data
@@ -25,7 +25,7 @@ def inspect(given: Given, answer: text.Answer) -> int:
     if data is not None:
         answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
         answer.fields["model"] = text.means(text.judged_raw(data))
-        answer.note(said_of_weights(data), "note")
+        answer.note(describe_weights(data), "note")
     return answer.end(0 if data is not None else 1)
 
 
@@ -33,7 +33,7 @@ def inspection(found: Inspection) -> str:
     """Inspection of a file: its content, how it was understood, and the findings that are no errors."""
     lines = ["The file holds"] if found.arrays else []
     lines += [
-        f"  {one_line(array.name)}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}"
+        f"  {single_line(array.name)}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}"
         for array in found.arrays
     ]
     if found.predictions is not None:
@@ -52,7 +52,7 @@ def inspection(found: Inspection) -> str:
 def _roles(data: Predictions) -> list[str]:
     """The role of each column of a table and why, one a line."""
     rows = [
-        [f"  {shortened(role.column)}", role.role, one_line(role.reason)] for role in data.roles
+        [f"  {shortened(role.column)}", role.role, single_line(role.reason)] for role in data.roles
     ]
     return ["", "Its columns were read as", *aligned(rows)] if rows else []
 

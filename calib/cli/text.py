@@ -19,7 +19,7 @@ from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
 from calib.evaluation.evaluation import class_frequencies, raw_model
 from calib.evaluation.view import view_of
-from calib.formatting import aligned, fixed, for_terminal, one_line, plural, with_interval
+from calib.formatting import aligned, fixed, for_terminal, plural, single_line, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written
 
@@ -33,7 +33,7 @@ def say(text: str, *, apart: bool = False) -> None:
     """
     try:
         print(
-            "\n".join(map(one_line, for_terminal(text).split("\n"))),
+            "\n".join(map(single_line, for_terminal(text).split("\n"))),
             file=sys.stderr if apart else sys.stdout,
         )
     except BrokenPipeError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from calib.data.roles import Question
 from calib.errors import Finding
-from calib.formatting import one_line
+from calib.formatting import single_line
 from calib.settings import limit
 
 Findings = tuple[Finding, ...]
@@ -32,7 +32,7 @@ class InvalidUpload(Exception):
         **fix: Any,
     ):
         self.finding = Finding(
-            "error", code, one_line(message), action, fix, readings=readings or {}
+            "error", code, single_line(message), action, fix, readings=readings or {}
         )
         self.question = question
         super().__init__(self.finding.message)
@@ -48,7 +48,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _line(text: str) -> str:
-    return text if text.isprintable() else one_line(text)
+    return text if text.isprintable() else single_line(text)
 
 
 def warning(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
@@ -77,7 +77,7 @@ def shortened(value: Any, length: int = 40) -> str:
     """One value of an upload, short enough for a sentence and on one line."""
     text = str(value)
     if not text.isprintable():
-        text = one_line(text)
+        text = single_line(text)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

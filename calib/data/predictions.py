@@ -19,10 +19,10 @@ from calib.data.roles import ColumnRole
 from calib.data.rows import ROW_ROLES
 from calib.data.split import split_rows
 from calib.errors import CalibrationError, Finding
-from calib.formatting import one_line, percent, plural
+from calib.formatting import percent, plural, single_line
 from calib.numerics import Floats, Ints
 from calib.outputs import OutputFormat, Seen
-from calib.parameters import shown
+from calib.parameters import short_repr
 
 BETWEEN_GROUPS = " · "
 """Between the groups of several columns in a row's group."""
@@ -157,7 +157,7 @@ class Predictions:
 
     def __repr__(self) -> str:
         names = ", ".join(
-            one_line(name)[:_LONGEST_NAME] for name in self.class_names[:_FIRST_NAMES]
+            single_line(name)[:_LONGEST_NAME] for name in self.class_names[:_FIRST_NAMES]
         )
         more = ", …" if self.n_classes > _FIRST_NAMES else ""
         classes = f"{plural(self.n_classes, 'class', 'classes')} ({names}{more})"
@@ -166,7 +166,7 @@ class Predictions:
             about.append(f"accuracy {percent(self.accuracy)}")
         if n_warnings := sum(finding.level == "warning" for finding in self.findings):
             about.append(f"{plural(n_warnings, 'warning')} in .findings")
-        return f"<Predictions {one_line(self.name)[:_LONGEST_NAME]!r}: {self.kind}, {', '.join(about)}>"
+        return f"<Predictions {single_line(self.name)[:_LONGEST_NAME]!r}: {self.kind}, {', '.join(about)}>"
 
     @property
     def accuracy(self) -> float:
@@ -313,7 +313,7 @@ class Predictions:
             For an event that is none of two classes, and for a meaning that weights do not have.
         """
         if weight_kind is not None and not WEIGHT_KIND.fits(weight_kind):
-            reason = f"weight_kind={shown(weight_kind)} must be {WEIGHT_KIND.expected}."
+            reason = f"weight_kind={short_repr(weight_kind)} must be {WEIGHT_KIND.expected}."
             raise CalibrationError(reason)
         chosen = self.event
         if event is not None:
@@ -323,7 +323,7 @@ class Predictions:
             outcome = next(iter(outcomes), "")
             if event not in self.class_names or self.n_classes != 2:
                 here = listed(self.class_names)
-                reason = f"event={shown(event)} must be one of two classes; here are {here}."
+                reason = f"event={short_repr(event)} must be one of two classes; here are {here}."
                 raise CalibrationError(reason)
             column = self.class_names.index(event)
             scored = self.kind in ONE_COLUMN

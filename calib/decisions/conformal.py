@@ -29,7 +29,7 @@ from calib.formatting import plural, round_percent
 from calib.metrics.confidence import check_weights
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
 from calib.outputs import column_names, encode_labels
-from calib.parameters import ROUNDING, number_fault, shown
+from calib.parameters import ROUNDING, number_fault, short_repr
 
 SLACK = 1e-15
 """By how much a score may exceed the quantile: the last digits of equal probabilities differ between machines."""
@@ -83,7 +83,7 @@ class PredictionSets:
         for name in ("per_class", "allow_empty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise CalibrationError(
-                    f"{name}={shown(getattr(self, name))} must be True or False."
+                    f"{name}={short_repr(getattr(self, name))} must be True or False."
                 )
 
     @property
@@ -208,7 +208,7 @@ def conformal_sets(
     """
     if fault := number_fault(alpha, False, 1e-9, 1 - 1e-9):
         raise CalibrationError(
-            f"alpha={shown(alpha)} {fault}; it is the share of sets that may leave out the label."
+            f"alpha={short_repr(alpha)} {fault}; it is the share of sets that may leave out the label."
         )
     names = column_names(probs)
     probs = as_numbers(probs, "probabilities")

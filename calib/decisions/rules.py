@@ -18,7 +18,7 @@ from calib.arrays import as_array, as_numbers, check_number
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import LARGEST, Floats, Ints, normalised
-from calib.parameters import shown, unusable
+from calib.parameters import short_repr, unusable
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Rule(ABC):
 
     def __post_init__(self) -> None:
         if not isinstance(self.chosen, str):
-            raise CalibrationError(f"chosen={shown(self.chosen)} must be a text.")
+            raise CalibrationError(f"chosen={short_repr(self.chosen)} must be a text.")
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator that it cannot be applied to; a rule of the confidence applies to all."""
@@ -410,7 +410,7 @@ def rule_from_state(state: Any) -> AnyRule | None:
         return None
     rule = RULES.get(str(state.get("rule"))) if isinstance(state, Mapping) else None
     if rule is None:
-        raise CalibrationError(f"A decision is one of {', '.join(RULES)}; got {shown(state)}.")
+        raise CalibrationError(f"A decision is one of {', '.join(RULES)}; got {short_repr(state)}.")
     return made_of(rule, {name: value for name, value in state.items() if name != "rule"})
 
 
@@ -432,10 +432,12 @@ def _without(kind: str, gives_probabilities: bool) -> str:
 def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
     """A decision of the fields in a file, whose lists become tuples."""
     if not isinstance(values, Mapping):
-        raise unusable(f"a decision is recorded by its fields' names; got {shown(values)}")
+        raise unusable(f"a decision is recorded by its fields' names; got {short_repr(values)}")
     expected = {each.name: each.default for each in fields(cls)}  # type: ignore[arg-type]
     if not set(values) <= set(expected):
-        raise unusable(f"a decision has no field {shown(next(iter(set(values) - set(expected))))}")
+        raise unusable(
+            f"a decision has no field {short_repr(next(iter(set(values) - set(expected))))}"
+        )
     if missing := [
         name for name, default in expected.items() if name not in values and default is not None
     ]:

@@ -19,7 +19,7 @@ from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.scoring_rules import auroc
 from calib.numerics import Floats, log_odds_of, sigmoid
-from calib.parameters import shown
+from calib.parameters import short_repr
 
 Z = 1.96
 """Of an interval of 95 %, as the paper rounds it."""
@@ -145,7 +145,7 @@ def rows_needed(
         )
     if unknown := sorted(set(widths or {}) - set(WIDTHS)):
         raise CalibrationError(
-            f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}."
+            f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(short_repr, unknown))}."
         )
     wanted = {**WIDTHS, **(widths or {})}
     if threshold is not None:

@@ -16,7 +16,7 @@ from calib.metrics.confidence import (
     Bools,
     check_weights,
     effective_sample_size,
-    scikit_words,
+    scikit_names,
     scored_pair,
     target_pair,
     weighted_mean,
@@ -91,7 +91,7 @@ class ReliabilityCurve:
         return self.confidence - self.accuracy
 
 
-@scikit_words
+@scikit_names
 def reliability_curve(
     probs: Any = None,
     labels: Any = None,

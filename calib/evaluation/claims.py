@@ -206,7 +206,7 @@ class Claims:
         self.names = tuple(scored)
         self.baseline = self.names[0]
         self.relevant = relevant_differences(relevant)
-        self._too_few = {name: too_few_of(one.counts) for name, one in scored.items()}
+        self._too_few = {name: too_few_of(method.counts) for name, method in scored.items()}
         others = self.names[1:]
         self.deciding = (
             PRIMARY if not others or any(self.has(name, PRIMARY) for name in others) else "ECE"
@@ -251,10 +251,10 @@ class Claims:
     def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
         """The method with the best value, the first among equals; None where less is not better, or nobody has it."""
         names = self.names if among is None else among
-        known = {name: self.scored[name].values[key] for name in names if self.has(name, key)}
-        if not known or SCORES[key].better == "neither":
+        values = {name: self.scored[name].values[key] for name in names if self.has(name, key)}
+        if not values or SCORES[key].better == "neither":
             return None
-        return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
+        return (min if SCORES[key].better == "lower" else max)(values, key=values.__getitem__)
 
     def has(self, name: str, key: str) -> bool:
         """Test that a method has a value of a score."""
@@ -269,10 +269,10 @@ class Claims:
 
         Shares of rows are compared by the rows where methods differ: they are too few only where they are for all.
         """
-        one = self.scored[self.baseline]
-        if one.n_units < FEW_ROWS:
-            units = plural(one.n_units, "test row" if one.n_clusters is None else "cluster")
-            return f"there {'is' if one.n_units == 1 else 'are'} only {units}"
+        first = self.scored[self.baseline]
+        if first.n_units < FEW_ROWS:
+            units = plural(first.n_units, "test row" if first.n_clusters is None else "cluster")
+            return f"there {'is' if first.n_units == 1 else 'are'} only {units}"
         return "" if key in PROPORTIONS and not all(self._too_few.values()) else self._too_few[name]
 
     def quantile(self, key: str, with_first: bool) -> float:
@@ -284,7 +284,7 @@ class Claims:
             accuracy = self.scored[self.baseline].scores["accuracy"]
             self._quantiles[family] = (accuracy - accuracy).critical(level)
             if differences:
-                influence = np.stack([each.influence for each in differences], axis=1)
+                influence = np.stack([difference.influence for difference in differences], axis=1)
                 together = Estimate(np.zeros(len(differences)), influence, differences[0].degrees)
                 errors = np.maximum(together.error, self._least_error(key))
                 self._quantiles[family] = together.joint_critical(level, errors=errors)
@@ -298,8 +298,8 @@ class Claims:
         pairs = [
             pair for pair in combinations(estimates, 2) if (self.baseline in pair) == with_first
         ]
-        differences = [estimates[one] - estimates[other] for one, other in pairs]
-        return [each for each in differences if each.influence.any()]
+        differences = [estimates[name] - estimates[other] for name, other in pairs]
+        return [difference for difference in differences if difference.influence.any()]
 
     @cached_property
     def _families(self) -> list[tuple[str, bool]]:
@@ -312,7 +312,7 @@ class Claims:
     def _level(self, family: tuple[str, bool]) -> float:
         """Joint coverage of a family."""
         first = self.deciding, True
-        n_others = len([each for each in self._families if each != first])
+        n_others = len([family for family in self._families if family != first])
         error = SPENT * (1.0 - LEVEL)
         if first in self._families and n_others:
             error /= 2.0

@@ -112,13 +112,14 @@ def table_of(
         {baseline: claims.scored[baseline], FREQUENCIES: constant}, relevant=claims.relevant
     )
     scored = {baseline: claims.scored[baseline], FREQUENCIES: constant, **claims.scored}
-    values = {name: one.intervals() for name, one in scored.items()}
+    values = {name: method.intervals() for name, method in scored.items()}
     names = [*scored, *(notes or {})]
-    known = {name: METHODS[name].title if name in METHODS else name for name in names}
-    titled = known | {FREQUENCIES: FREQUENCIES.capitalize()} | dict(titles or {})
+    registered = {name: METHODS[name].title if name in METHODS else name for name in names}
+    titled = registered | {FREQUENCIES: FREQUENCIES.capitalize()} | dict(titles or {})
     rows: list[dict[str, Any]] = []
     for name, key in product(
-        names, (key for key in SCORES if any(key in one.scores for one in claims.scored.values()))
+        names,
+        (key for key in SCORES if any(key in method.scores for method in claims.scored.values())),
     ):
         compared = against if name == FREQUENCIES else claims
         lacks = "" if name == FREQUENCIES else CONFIDENCE_ONLY
@@ -206,11 +207,11 @@ def scores(
         probs, labels = check_scored(probs, labels)
     data = predictions_from(probs, labels, **options)
     judged = Evaluation.from_predictions(raw_model(data), data)
-    found = (
+    intervals = (
         score_intervals(judged)
         if ci
         else {key: (value, nan, nan) for key, value in values_of(judged).items()}
     )
     named = {"ECE": SCORES["ECE"].seen(judged.view).title}
-    rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}
+    rows = {named.get(key, key): tuple(interval) for key, interval in intervals.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])

@@ -112,10 +112,10 @@ def score_rows(table: pd.DataFrame, keys: Sequence[str]) -> list[ScoreRow]:
         first = next(iter(records.values()))
         cells = {}
         for key in keys:
-            one = records[key]
-            value = Interval(one["value"], one["low"], one["high"])
+            entry = records[key]
+            value = Interval(entry["value"], entry["low"], entry["high"])
             cells[key] = ScoreCell(
-                value, one.get("sd", float("nan")), name in best[key], one["verdict"]
+                value, entry.get("sd", float("nan")), name in best[key], entry["verdict"]
             )
         failed = first["note"] if of_method["value"].isna().all() else ""
         rows.append(ScoreRow(str(name), first["title"], cells, first["fit_seconds"], failed))
@@ -138,12 +138,12 @@ def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
     return frozenset(rows.loc[shared, "method"])
 
 
-def first_scores(table: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
+def first_scores(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
     """Scores that a table shows first; AUROC and average precision in place of the accuracy of a rare event."""
     rate = table.loc[table["score"] == EVENT_RATE, "value"]
     if len(rate) and rate.iloc[0] < RARE:
-        wanted = [each for key in wanted for each in (RANKING if key == "accuracy" else (key,))]
-    return [key for key in wanted if key in set(table["score"])]
+        keys = [score for key in keys for score in (RANKING if key == "accuracy" else (key,))]
+    return [key for key in keys if key in set(table["score"])]
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def differences(table: pd.DataFrame, score: str) -> list[Difference]:
     score : a key of ``calib.evaluation.SCORES``.
     """
     raw = table["method"].iloc[0]
-    found = []
+    result = []
     rows = _of_methods(table[table["score"] == score])
     rows = rows.sort_values("value", kind="stable", ascending=SCORES[score].better != "higher")
     for row in rows.to_dict("records"):
@@ -187,8 +187,8 @@ def differences(table: pd.DataFrame, score: str) -> list[Difference]:
             verdict = CONFIDENCE_ONLY.removeprefix("gives a ")
         difference = Interval(row["difference"], row["difference_low"], row["difference_high"])
         about = row["method"], row["title"], row["value"], difference, verdict
-        found.append(Difference(*about, row["rows_needed"], row["relevant"]))
-    return found
+        result.append(Difference(*about, row["rows_needed"], row["relevant"]))
+    return result
 
 
 def _of_methods(table: pd.DataFrame) -> pd.DataFrame:
@@ -201,12 +201,12 @@ def changes(
 ) -> dict[str, tuple[float, Difference]]:
     """Of each score that a method has, the raw model's value and the method's difference from it."""
     raw = table["method"].iloc[0]
-    found = {}
+    changed = {}
     for key in first_scores(table, keys):
-        by_method = {one.method: one for one in differences(table, key)}
+        by_method = {difference.method: difference for difference in differences(table, key)}
         if by_method[method].value == by_method[method].value:
-            found[key] = by_method[raw].value, by_method[method]
-    return found
+            changed[key] = by_method[raw].value, by_method[method]
+    return changed
 
 
 def summary(
@@ -270,13 +270,13 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
     name = rows[0]["score_title"]
     lower = SCORES[score].better == "lower"
     best = (min if lower else max)(rows, key=lambda row: row["value"])
-    said = [
+    sentences = [
         f"{best['title']} has the {'lowest' if lower else 'highest'} {name}, {number(best['value'])}."
     ]
     if len(rows) == 1:
-        said = [f"{best['title']} is alone with a value of {name}, {number(best['value'])}."]
+        sentences = [f"{best['title']} is alone with a value of {name}, {number(best['value'])}."]
     elif best["too_few"]:
-        return f"{said[0][:-1]}, but {best['too_few']}: these rows cannot rank methods."
+        return f"{sentences[0][:-1]}, but {best['too_few']}: these rows cannot rank methods."
     elif raw := next((row for row in rows if row["method"] == baseline), None):
         groups = []
         for word in ("better", "equivalent", "undecided", "worse"):
@@ -288,17 +288,17 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
                 if row["verdict"] == word
             ]
             groups += [f"{word} {listed(titles)}"] if titles else []
-        said.append(
+        sentences.append(
             f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}."
         )
     if lacking := list(of_score.loc[of_score["note"] == CONFIDENCE_ONLY, "title"]):
-        said.append(
+        sentences.append(
             f"Methods with a confidence alone have no {name}: {listed(lacking)}. Compare these by an ECE."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def said_of_weights(data: Predictions) -> str:
+def describe_weights(data: Predictions) -> str:
     """Describe in a few sentences how the weights of a data set count; "" where it has none."""
     if data.weights is None:
         return ""

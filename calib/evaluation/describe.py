@@ -56,7 +56,7 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Changes:
     """Changes by a method besides the score that decides.
 
     Attributes
@@ -104,7 +104,7 @@ class Recommendation(Displayed):
         raw model.
     worse : methods worse than the best one.
     relevant : smallest relevant difference.
-    beside : what else it changes; None where it is the raw model, or where no evaluations were given.
+    changes : what else it changes; None where it is the raw model, or where no evaluations were given.
     too_few : why the rows cannot rank methods; "" where they can.
     without : methods that do not have the score.
     baseline : the raw model.
@@ -125,7 +125,7 @@ class Recommendation(Displayed):
     as_good: tuple[str, ...]
     worse: tuple[str, ...]
     relevant: float
-    beside: Beside | None
+    changes: Changes | None
     too_few: str
     without: tuple[str, ...]
     baseline: str
@@ -159,13 +159,13 @@ MOST_NAMED = 4
 
 
 def describe_recommendation(
-    answer: Recommendation, title: Title = str, strong: str = "", scores: bool = True
+    advice: Recommendation, title: Title = str, strong: str = "", scores: bool = True
 ) -> list[str]:
     """Describe what to do, the losses before the gain; then what has no score, and what failed.
 
     Parameters
     ----------
-    answer : of a comparison.
+    advice : of a comparison.
     title : display name of a method, by its name.
     strong : stands around what is emphasised: ``**`` in Markdown.
     scores : whether to give accuracy and ECE before and after, which pages show in tiles.
@@ -181,20 +181,20 @@ def describe_recommendation(
         "keep": _keep,
         "take": _take,
     }
-    sentences = [*parts[answer.verdict](answer, title, bold)]
-    if answer.verdict == "take" and answer.beside is not None:
-        sentences += _beside(answer, answer.beside, scores)
-    if answer.without and answer.verdict != "too few rows":
-        names = _named(answer.without, title)
+    sentences = [*parts[advice.verdict](advice, title, bold)]
+    if advice.verdict == "take" and advice.changes is not None:
+        sentences += _describe_changes(advice, advice.changes, scores)
+    if advice.without and advice.verdict != "too few rows":
+        names = _named(advice.without, title)
         sentences.append(
-            f"Methods with a confidence alone have no {_score(answer)}: {names}. Compare these by ECE."
+            f"Methods with a confidence alone have no {_score(advice)}: {names}. Compare these by ECE."
         )
-    return [*sentences, *(f"{title(name)} failed: {why}" for name, why in answer.failed.items())]
+    return [*sentences, *(f"{title(name)} failed: {why}" for name, why in advice.failed.items())]
 
 
-def _too_few(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
-    yield f"{bold('These rows cannot rank methods:')} {answer.too_few}."
-    yield f"{title(answer.best)} has the lowest {_score(answer)} so far."
+def _too_few(advice: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    yield f"{bold('These rows cannot rank methods:')} {advice.too_few}."
+    yield f"{title(advice.best)} has the lowest {_score(advice)} so far."
 
 
 def describe_frequencies(event_rate: float | None) -> str:
@@ -204,16 +204,16 @@ def describe_frequencies(event_rate: float | None) -> str:
     return f"giving every row {percent(event_rate)}"
 
 
-def _do_not_use(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
-    skill = answer.skill
+def _do_not_use(advice: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    skill = advice.skill
     assert skill is not None
     unit = SCORES["NLL"].unit
     frequencies = describe_frequencies(skill.event_rate)
-    advice = f"Do not use: no method is 2\u00a0% better than {frequencies}"
+    lead = f"Do not use: no method is 2\u00a0% better than {frequencies}"
     if skill.undecided:
-        advice = f"Do not use yet: no method is shown to be better than {frequencies}"
-    yield f"{bold(advice)} (NLL {number(skill.loss)})."
-    if abs(skill.gain.value) < answer.relevant:
+        lead = f"Do not use yet: no method is shown to be better than {frequencies}"
+    yield f"{bold(lead)} (NLL {number(skill.loss)})."
+    if abs(skill.gain.value) < advice.relevant:
         yield f"The best, {title(skill.method)}, is no different."
     else:
         gain = f"{unit.amount(skill.gain.value)} ({_between(skill.gain, unit)})"
@@ -226,108 +226,108 @@ def _do_not_use(answer: Recommendation, title: Title, bold: Title) -> Iterator[s
         )
 
 
-def _keep(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+def _keep(advice: Recommendation, title: Title, bold: Title) -> Iterator[str]:
     keep = bold("Keep the model as it is")
-    if not answer.n_candidates:
-        yield f"{keep}." if answer.failed else f"{keep}: no fitted calibrator was compared with it."
-    elif answer.best == answer.baseline or answer.gain.value < answer.relevant:
+    if not advice.n_candidates:
+        yield f"{keep}." if advice.failed else f"{keep}: no fitted calibrator was compared with it."
+    elif advice.best == advice.baseline or advice.gain.value < advice.relevant:
         yield f"{keep}: no calibrator makes a difference that matters."
     else:
-        unit = SCORES[answer.score].unit
-        gain = f"{title(answer.best)} by {unit.amount(answer.gain.value)}, {_between(answer.gain, unit)}"
+        unit = SCORES[advice.score].unit
+        gain = f"{title(advice.best)} by {unit.amount(advice.gain.value)}, {_between(advice.gain, unit)}"
         yield (
-            f"{keep}: no calibrator is shown to lower its {_score(answer)} "
-            f"({gain}{_needed(answer.rows_needed)})."
+            f"{keep}: no calibrator is shown to lower its {_score(advice)} "
+            f"({gain}{_needed(advice.rows_needed)})."
         )
 
 
-def _take(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
-    if answer.by_group:
-        yield bold(f"Correct by group: take {title(answer.method)}.")
+def _take(advice: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    if advice.by_group:
+        yield bold(f"Correct by group: take {title(advice.method)}.")
         yield "No map for all rows is as good; new rows need their group."
     else:
-        yield bold(f"Take {title(answer.method)}.")
-    if answer.beside is not None:
-        yield from _losses(answer, answer.beside, title, bold)
-    yield _gain(answer, bold)
-    if answer.beside is not None and answer.beside.level is not None:
-        before, after, rate = (percent(part) for part in answer.beside.level)
+        yield bold(f"Take {title(advice.method)}.")
+    if advice.changes is not None:
+        yield from _losses(advice, advice.changes, title, bold)
+    yield _gain(advice, bold)
+    if advice.changes is not None and advice.changes.level is not None:
+        before, after, rate = (percent(part) for part in advice.changes.level)
         yield (
             f"Part of the gain is the level: the mean prediction goes from {before} to {after}, with an event rate of "
             f"{rate} in these rows."
         )
-    if answer.n_candidates > 1 and answer.as_good:
-        names = _named(answer.as_good, title)
-        if answer.is_simplest:
-            yield f"As good: {names}. {title(answer.method)} is the simplest."
+    if advice.n_candidates > 1 and advice.as_good:
+        names = _named(advice.as_good, title)
+        if advice.is_simplest:
+            yield f"As good: {names}. {title(advice.method)} is the simplest."
         else:
             yield f"As good, and no simpler: {names}."
-    elif answer.n_candidates - 1 == len(set(answer.worse) - {answer.baseline}) > 0:
+    elif advice.n_candidates - 1 == len(set(advice.worse) - {advice.baseline}) > 0:
         yield "Every other method is worse."
 
 
-def _losses(answer: Recommendation, beside: Beside, title: Title, bold: Title) -> Iterator[str]:
+def _losses(advice: Recommendation, changes: Changes, title: Title, bold: Title) -> Iterator[str]:
     """Describe what gets worse with the method."""
-    if beside.worse:
-        changes = "; ".join(_before_and_after(answer, beside, key) for key in beside.worse)
-        yield f"{bold('Significantly worse with it')}: {changes}."
-    if beside.gap is not None:
-        ends = points_between(beside.gap.low, beside.gap.high)
-        then = f"{answer.titles[GAP]} is then {points(beside.gap.value)} points ({ends})"
-        if beside.without_gap:
-            then += f"; with {_named(beside.without_gap, title)} it is not significant"
+    if changes.worse:
+        worsened = "; ".join(_before_and_after(advice, changes, key) for key in changes.worse)
+        yield f"{bold('Significantly worse with it')}: {worsened}."
+    if changes.gap is not None:
+        ends = points_between(changes.gap.low, changes.gap.high)
+        then = f"{advice.titles[GAP]} is then {points(changes.gap.value)} points ({ends})"
+        if changes.without_gap:
+            then += f"; with {_named(changes.without_gap, title)} it is not significant"
         yield f"{then}."
-    if beside.changed.value:
-        share, low, high = (percent(part) for part in beside.changed)
+    if changes.changed.value:
+        share, low, high = (percent(part) for part in changes.changed)
         yield f"{share} of the predicted classes change ({low} to {high})."
 
 
-def _gain(answer: Recommendation, bold: Title) -> str:
-    unit = SCORES[answer.score].unit
-    score = _score(answer)
-    amount = bold(unit.amount(answer.gain.value))
-    between = _between(answer.gain, unit)
-    if answer.off is not None:
+def _gain(advice: Recommendation, bold: Title) -> str:
+    unit = SCORES[advice.score].unit
+    score = _score(advice)
+    amount = bold(unit.amount(advice.gain.value))
+    between = _between(advice.gain, unit)
+    if advice.off is not None:
         off = (
-            f"{points(answer.off.value)} points ({points_between(answer.off.low, answer.off.high)})"
+            f"{points(advice.off.value)} points ({points_between(advice.off.low, advice.off.high)})"
         )
         return (
-            f"{answer.titles[GAP]} of the raw model is {off}. A lower {score} is not shown yet: gain "
-            f"{amount} ({between}){_needed(answer.rows_needed)}."
+            f"{advice.titles[GAP]} of the raw model is {off}. A lower {score} is not shown yet: gain "
+            f"{amount} ({between}){_needed(advice.rows_needed)}."
         )
-    of_several = answer.method == answer.best and answer.n_candidates > 1
-    luck = f"; optimistic, as the best of {answer.n_candidates}" if of_several else ""
+    of_several = advice.method == advice.best and advice.n_candidates > 1
+    luck = f"; optimistic, as the best of {advice.n_candidates}" if of_several else ""
     return f"It lowers the {score} of the raw model by {amount} ({between}{luck})."
 
 
-def _beside(answer: Recommendation, beside: Beside, scores: bool) -> Iterator[str]:
+def _describe_changes(advice: Recommendation, changes: Changes, scores: bool) -> Iterator[str]:
     """Describe what else changes, and what the NLL of the raw model is made of."""
-    parts = [] if beside.changed.value else ["No predicted class changes"]
-    keys = [key for key in beside.after if key not in beside.worse] if scores else []
+    parts = [] if changes.changed.value else ["No predicted class changes"]
+    keys = [key for key in changes.after if key not in changes.worse] if scores else []
     parts += [
-        _before_and_after(answer, beside, key)
+        _before_and_after(advice, changes, key)
         for key in keys
-        if key != "accuracy" or beside.changed.value
+        if key != "accuracy" or changes.changed.value
     ]
     if parts:
         yield f"{'; '.join(parts)}."
-    if answer.score == "NLL" and (n := beside.n_impossible):
+    if advice.score == "NLL" and (n := changes.n_impossible):
         yield (
-            f"Of the raw model's NLL, {number(beside.impossible)} comes from {plural(n, 'row')} to whose outcome it "
+            f"Of the raw model's NLL, {number(changes.impossible)} comes from {plural(n, 'row')} to whose outcome it "
             "gave a probability below 1e-15."
         )
 
 
-def _before_and_after(answer: Recommendation, beside: Beside, key: str) -> str:
+def _before_and_after(advice: Recommendation, changes: Changes, key: str) -> str:
     before, after = (
         f"{number(value)} ({number(low)} to {number(high)})"
-        for value, low, high in (beside.before[key], beside.after[key])
+        for value, low, high in (changes.before[key], changes.after[key])
     )
-    return f"{answer.titles[key]} {before} → {after}"
+    return f"{advice.titles[key]} {before} → {after}"
 
 
-def _score(answer: Recommendation) -> str:
-    return answer.titles[answer.score]
+def _score(advice: Recommendation) -> str:
+    return advice.titles[advice.score]
 
 
 def _between(interval: Interval, unit: Unit) -> str:

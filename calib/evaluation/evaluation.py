@@ -128,9 +128,14 @@ class Evaluation:
             return replace(self, view=view)
         correct = self.labels == view.column
         predicted = np.full(len(self), view.column)
-        said = self._of_column(view.column)
+        probability = self._of_column(view.column)
         return replace(
-            self, confidence=said, correct=correct, predicted=predicted, rest=1.0 - said, view=view
+            self,
+            confidence=probability,
+            correct=correct,
+            predicted=predicted,
+            rest=1.0 - probability,
+            view=view,
         )
 
     def _of_column(self, column: int | None) -> Floats:
@@ -197,7 +202,7 @@ class Evaluation:
         logits = check_columns(logits)
         labels = encode_labels(labels, *logits.shape)[0]
         arrays = {"features": features, "groups": groups}
-        given = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
+        extras = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
         unit, _, clustered = drawn_units(
             len(labels), None if clusters is None else np.asarray(clusters)
         )
@@ -206,19 +211,19 @@ class Evaluation:
             "weights": weights,
             "weight_kind": weight_kind,
         }
-        own = isinstance(calibrator, Calibrator)
+        native = isinstance(calibrator, Calibrator)
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
-            rate = calibrator.confidence_from_logits if own else calibrator.predict_confidence
-            confidence, correct = top_label(np.asarray(rate(logits, **given)), predicted == labels)
+            rate = calibrator.confidence_from_logits if native else calibrator.predict_confidence
+            confidence, correct = top_label(np.asarray(rate(logits, **extras)), predicted == labels)
             _check_no_nan(confidence)
             rest = 1.0 - confidence if logits.shape[1] == 2 else None
             return cls(confidence, correct, predicted, labels, logits.shape[1], rest=rest, **about)
 
-        predict = calibrator.probs_from_logits if own else calibrator.predict_proba
+        predict = calibrator.probs_from_logits if native else calibrator.predict_proba
 
         def score(rows: slice) -> RowScores:
-            here = {name: array[rows] for name, array in given.items()}
+            here = {name: array[rows] for name, array in extras.items()}
             return _of_all(predict(logits[rows], **here), labels[rows], logits[rows])
 
         return _by_blocks(score, logits, labels, about)
@@ -245,11 +250,11 @@ def frequency_scores(labels: Ints, n_classes: int, sample: Rows) -> tuple[Floats
         (n_classes,) weighted counts plus 1/2, and the (n,) NLL and Brier score of the frequencies of the other rows.
     """
     w = sample.weights
-    own = np.ones(len(labels)) if sample.kind == "frequency" else w
+    removed = np.ones(len(labels)) if sample.kind == "frequency" else w
     counts = np.bincount(labels, w, n_classes) + 0.5
-    rest = counts.sum() - own
-    of_label = (counts[labels] - own) / rest
-    squares = (counts @ counts - counts[labels] ** 2 + (counts[labels] - own) ** 2) / rest**2
+    rest = counts.sum() - removed
+    of_label = (counts[labels] - removed) / rest
+    squares = (counts @ counts - counts[labels] ** 2 + (counts[labels] - removed) ** 2) / rest**2
     brier = squares - 2.0 * of_label + 1.0
     return counts, -np.log(of_label), brier / 2.0 if n_classes == 2 else brier
 
@@ -267,7 +272,7 @@ def class_frequencies(evaluation: Evaluation) -> Evaluation:
     first = int(np.argmax(counts))
     confidence = float(counts[first] / counts.sum())
     common = np.argsort(-counts, kind="stable")[:TOP_K]
-    made = Evaluation(
+    constant = Evaluation(
         np.full(n, confidence),
         labels == first,
         np.full(n, first),
@@ -281,7 +286,7 @@ def class_frequencies(evaluation: Evaluation) -> Evaluation:
         weights=evaluation.weights,
         weight_kind=evaluation.weight_kind,
     )
-    return made.seen(evaluation.view)
+    return constant.seen(evaluation.view)
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:
@@ -341,31 +346,31 @@ def _by_blocks(
 ) -> Evaluation:
     parts = [score(rows) for rows in blocks(len(outputs), outputs.shape[1], MEMORY_ENTRIES)]
     columns: list[Any] = [
-        None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True)
+        None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)
     ]
-    made = RowScores(*columns)
-    _check_no_nan(made.brier)
-    nll = -np.log(np.maximum(made.of_label, PROBABILITY_FLOOR))
-    n_clipped = int((made.of_label < PROBABILITY_FLOOR).sum())
-    right = made.predicted == labels
+    joined = RowScores(*columns)
+    _check_no_nan(joined.brier)
+    nll = -np.log(np.maximum(joined.of_label, PROBABILITY_FLOOR))
+    n_clipped = int((joined.of_label < PROBABILITY_FLOOR).sum())
+    right = joined.predicted == labels
     classwise, noise = None, 0.0
-    if made.n_above is not None:
-        row = np.repeat(np.arange(len(labels)), made.n_above)
-        pairs = row, made.k, made.values, made.outcome
+    if joined.n_above is not None:
+        row = np.repeat(np.arange(len(labels)), joined.n_above)
+        pairs = row, joined.k, joined.values, joined.outcome
         classwise, noise = classwise_by_row(
             *pairs, len(labels), outputs.shape[1], about.get("clusters"), about.get("weights")
         )
     return Evaluation(
-        made.confidence,
+        joined.confidence,
         right,
-        made.predicted,
+        joined.predicted,
         labels,
         outputs.shape[1],
         nll,
-        made.brier,
-        made.top5,
+        joined.brier,
+        joined.top5,
         n_clipped,
-        made.rest,
+        joined.rest,
         row_classwise=classwise,
         classwise_noise=noise,
         **about,

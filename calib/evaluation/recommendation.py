@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from calib.base import KEEPS_HALF, Calibrator
 from calib.evaluation.claims import Claims, rows_to_decide
-from calib.evaluation.describe import GAP, Beside, Recommendation, Skill
+from calib.evaluation.describe import GAP, Changes, Recommendation, Skill
 from calib.evaluation.evaluation import Evaluation, class_frequencies
 from calib.evaluation.score_registry import SCORES, average_gap, scored_on
 from calib.evaluation.view import TOP_LABEL
@@ -67,12 +67,12 @@ def recommend(
     if not better and raw not in useful:
         better = list(useful)
         best = claims.best(score, better) or best
-    words = {
+    verdicts = {
         name: "equivalent" if name == best else claims.between(name, best, score).word
         for name in having
     }
     value = {name: claims.scored[name].values[score] for name in having}
-    able = [name for name in better if words[name] != "worse" and name in useful] or [raw]
+    able = [name for name in better if verdicts[name] != "worse" and name in useful] or [raw]
     shared = [name for name in able if not getattr(calibrators[name], "needs_groups", False)]
     able = shared or able
     if evaluations and _level_is_off(claims, evaluations):
@@ -84,7 +84,7 @@ def recommend(
     as_good = tuple(
         name
         for name in having
-        if words[name] != "worse" and name not in (method, raw)
+        if verdicts[name] != "worse" and name not in (method, raw)
         if name in able or simplicity(calibrators[name]) >= simplicity(calibrators[method])
         if method == raw
         or gains[name].word != "equivalent"  # as one that fell back to the raw model
@@ -100,9 +100,9 @@ def recommend(
         rows_needed=claim.rows_needed,
         off=off if method != raw else None,
         as_good=as_good,
-        worse=tuple(name for name in having if words[name] == "worse"),
+        worse=tuple(name for name in having if verdicts[name] == "worse"),
         relevant=claims.relevant[score],
-        beside=_beside(claims, evaluations, method, as_good, score)
+        changes=_changes(claims, evaluations, method, as_good, score)
         if evaluations and method != raw
         else None,
         too_few=claims.why_not(best, score),
@@ -146,7 +146,11 @@ def _skill(claims: Claims, evaluations: Mapping[str, Evaluation], names: Sequenc
     return Skill(
         loss=loss,
         event_rate=raw.means[1] if raw.view.is_event else None,
-        useful=tuple(name for name, one in intervals.items() if one.low > 0 and one.value >= least),
+        useful=tuple(
+            name
+            for name, interval in intervals.items()
+            if interval.low > 0 and interval.value >= least
+        ),
         method=method,
         gain=gain,
         undecided=undecided,
@@ -155,13 +159,13 @@ def _skill(claims: Claims, evaluations: Mapping[str, Evaluation], names: Sequenc
     )
 
 
-def _beside(
+def _changes(
     claims: Claims,
     evaluations: Mapping[str, Evaluation],
     method: str,
     as_good: Sequence[str],
     score: str,
-) -> Beside:
+) -> Changes:
     raw = claims.baseline
     moved = evaluations[raw].predicted != evaluations[method].predicted
     changed = share_of_rows(moved, evaluations[raw].weights, evaluations[raw].clusters)
@@ -175,8 +179,8 @@ def _beside(
         level = was, evaluations[method].means[0], rate
         if abs(level[1] - was) < min(LEVEL_TOLERANCE, rate / 10.0):
             level = None
-    off = {name for name, found in intervals.items() if found[GAP].low > 0 or found[GAP].high < 0}
-    return Beside(
+    off = {name for name, ends in intervals.items() if ends[GAP].low > 0 or ends[GAP].high < 0}
+    return Changes(
         changed=changed.of_share(0),
         before={key: before[key] for key in keys},
         after={key: after[key] for key in keys},

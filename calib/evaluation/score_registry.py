@@ -31,7 +31,7 @@ from calib.metrics.bootstrap import (
 from calib.metrics.calibration_error import N_RESAMPLES, above_gap, ece, few_rows
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
-from calib.metrics.scoring_rules import of_one_order, placements, precisions
+from calib.metrics.scoring_rules import interval_of_separated, placements, precisions
 from calib.numerics import Floats
 
 ECE_BINS = 15
@@ -338,7 +338,7 @@ class Scored:
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
         """Rows that are right and wrong, and rows with the event and without it."""
-        found = {}
+        counts = {}
         for key in {"accuracy", EVENT_RATE} & self.scores.keys():
             share = self.scores[key]
             hits = float(share.value) * self.n
@@ -347,33 +347,33 @@ class Scored:
                 if isinstance(share, ScoreShare)
                 else (hits, self.n - hits)
             )
-            found[key] = (round(pair[0]), round(pair[1]))
-        return found
+            counts[key] = (round(pair[0]), round(pair[1]))
+        return counts
 
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """Interval of each score, where scores that bound each other agree."""
-        found = {key: score.interval(level) for key, score in self.scores.items()}
+        intervals = {key: score.interval(level) for key, score in self.scores.items()}
         for key in RANKING:
-            if key in found and found[key].value in (
+            if key in intervals and intervals[key].value in (
                 0.0,
                 1.0,
             ):  # no row varies, which makes it no surer
-                value = found[key].value
-                known = key == "AUROC"
-                found[key] = (
-                    of_one_order(value, self.n_rarer, level)
-                    if known
+                value = intervals[key].value
+                bounded = key == "AUROC"
+                intervals[key] = (
+                    interval_of_separated(value, self.n_rarer, level)
+                    if bounded
                     else Interval(value, math.nan, math.nan)
                 )
-        signed = found["signed gap"]
-        rate = found[EVENT_RATE if EVENT_RATE in found else "accuracy"]
-        counts = self.counts[EVENT_RATE if EVENT_RATE in found else "accuracy"]
+        signed = intervals["signed gap"]
+        rate = intervals[EVENT_RATE if EVENT_RATE in intervals else "accuracy"]
+        counts = self.counts[EVENT_RATE if EVENT_RATE in intervals else "accuracy"]
         signed, few = few_rows(signed, rate, counts)
-        found["signed gap"] = signed
-        gap = found["gap"] = folded(found["gap"].value, signed)
-        if (error := found.get("ECE")) and not math.isnan(error.low):
-            found["ECE"] = above_gap(error, gap, few)
-        return found
+        intervals["signed gap"] = signed
+        gap = intervals["gap"] = folded(intervals["gap"].value, signed)
+        if (error := intervals.get("ECE")) and not math.isnan(error.low):
+            intervals["ECE"] = above_gap(error, gap, few)
+        return intervals
 
 
 def scores(evaluation: Evaluation) -> dict[str, float]:
@@ -476,19 +476,19 @@ def _ece_estimate(predicted: Floats, observed: Bools, rows: Rows) -> ScoreECE:
 def smooth_scores(evaluation: Evaluation, rows: Rows) -> dict[str, Smooth]:
     """Scores that are smooth functions of means over rows, by key; NaN where a mean is over nothing."""
     predicted, observed = evaluation.pair
-    found = {
+    smooth = {
         key: _mean_among(values, rows)
         for key, score in SCORES.items()
         if score.of_rows is not None and (values := score.of_rows(evaluation)) is not None
     }
-    found |= _gaps(predicted, observed, rows)
-    found["sharpness"] = _mean_among((predicted - rows.mean(predicted)) ** 2, rows)
-    found["overconfidence"] = _mean_among(predicted, rows, ~observed)
-    found["underconfidence"] = _mean_among(1.0 - predicted, rows, observed)
+    smooth |= _gaps(predicted, observed, rows)
+    smooth["sharpness"] = _mean_among((predicted - rows.mean(predicted)) ** 2, rows)
+    smooth["overconfidence"] = _mean_among(predicted, rows, ~observed)
+    smooth["underconfidence"] = _mean_among(1.0 - predicted, rows, observed)
     if evaluation.view.is_event:
-        found["AUROC"] = placements(predicted, observed, rows)
-        found["average precision"] = precisions(predicted, observed, rows.weights)
-    return found
+        smooth["AUROC"] = placements(predicted, observed, rows)
+        smooth["average precision"] = precisions(predicted, observed, rows.weights)
+    return smooth
 
 
 def _mean_among(values: npt.NDArray[Any], rows: Rows, chosen: Bools | None = None) -> Smooth:
@@ -518,8 +518,8 @@ def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups, weights: Flo
 
 def ece_of_bins(bins: Floats) -> Floats:
     """ECE of bins, (..., ECE_BINS, 3) sums of 1, confidence and correctness, over the leading axes."""
-    count, said, came = np.moveaxis(bins, -1, 0)
-    return np.asarray(np.abs(said - came).sum(axis=-1) / count.sum(axis=-1))
+    count, predicted, observed = np.moveaxis(bins, -1, 0)
+    return np.asarray(np.abs(predicted - observed).sum(axis=-1) / count.sum(axis=-1))
 
 
 def without_noise(error: float, bins: Floats) -> float:
@@ -539,7 +539,7 @@ def without_noise(error: float, bins: Floats) -> float:
     return float(np.sqrt(max(error**2 - noise**2, 0.0)))
 
 
-def said_of_intervals(n_clusters: int | None) -> str:
+def describe_intervals(n_clusters: int | None) -> str:
     """Describe what intervals take as independent where the test rows have clusters; "" where they have none."""
     if n_clusters is None:
         return ""

@@ -164,18 +164,18 @@ def repeated_splits(
         )
         for size, (name, method) in product(sizes or (len(calibration),), methods.items()):
             learned = calibration if size >= len(calibration) else calibration.take(order[:size])
-            made = attempt(type(method)(**method.get_params()), learned, test, view, within)
-            values = {} if made.evaluation is None else scores(made.evaluation)
+            attempted = attempt(type(method)(**method.get_params()), learned, test, view, within)
+            values = {} if attempted.evaluation is None else scores(attempted.evaluation)
             for key, score in SCORES.items():
-                note = "" if key in values else made.note or CONFIDENCE_ONLY
+                note = "" if key in values else attempted.note or CONFIDENCE_ONLY
                 about = (name, titles[name], split, size, len(test), key, score.seen(seen).title)
-                found = (*about, values.get(key, math.nan), made.fit_seconds, note)
-                rows.append(dict(zip(COLUMNS, found, strict=True)))
+                record = (*about, values.get(key, math.nan), attempted.fit_seconds, note)
+                rows.append(dict(zip(COLUMNS, record, strict=True)))
             done += 1
             within()
     table = pd.DataFrame(rows)
-    known = set(table.loc[table["value"].notna(), "score"])
-    return table[table["score"].isin(known)].reset_index(drop=True)
+    scored = set(table.loc[table["value"].notna(), "score"])
+    return table[table["score"].isin(scored)].reset_index(drop=True)
 
 
 def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random.Generator) -> Ints:
@@ -212,15 +212,15 @@ def repeat_task(
     """
     names = tuple(map(str, range(data["logits"].shape[1])))
     # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
-    looked_at = None if event is None else Event(event, names[event], "")
+    viewed = None if event is None else Event(event, names[event], "")
     arrays = dict(data)
     kind: Any = str(arrays.pop("weight_kind")) if "weight_kind" in arrays else None
     rows = Predictions(
-        **arrays, class_names=names, sha256="in a worker", event=looked_at, weight_kind=kind
+        **arrays, class_names=names, sha256="in a worker", event=viewed, weight_kind=kind
     )
-    made = {name: calibrator(method, **params) for name, method, params in methods}
+    calibrators = {name: calibrator(method, **params) for name, method, params in methods}
     about: dict[str, Any] = {"n_repeats": n_repeats, "sizes": sizes, "random_state": random_state}
-    return repeated_splits(made, rows, part, **about, callback=callback)
+    return repeated_splits(calibrators, rows, part, **about, callback=callback)
 
 
 def corrected_interval(
@@ -246,17 +246,17 @@ def corrected_interval(
     """
     from scipy.stats import t
 
-    given = np.asarray(values, dtype=float)
-    known = given[np.isfinite(given)]
-    n = len(known)
+    array = np.asarray(values, dtype=float)
+    finite = array[np.isfinite(array)]
+    n = len(finite)
     if not n:
         return UNKNOWN
-    mean = float(known.mean())
+    mean = float(finite.mean())
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
     half = float(
         t.ppf(0.5 + level / 2, n - 1)
-        * math.sqrt((1 / n + n_test / n_calibration) * known.var(ddof=1))
+        * math.sqrt((1 / n + n_test / n_calibration) * finite.var(ddof=1))
     )
     return Interval(mean, mean - half, mean + half)
 
@@ -310,7 +310,7 @@ def summarise_splits(
     for name, key in product(names, (key for key in SCORES if key in set(table["score"]))):
         here = table[table["score"] == key]
         values = here.pivot(index="split", columns="method", values="value")
-        own = here[here["method"] == name]
+        of_method = here[here["method"] == name]
         difference = corrected_interval(values[name] - values[baseline], *sizes, joint_level)
         if abs(difference.value) < NEGLIGIBLE:  # all of it is rounding
             difference = difference._replace(
@@ -328,14 +328,14 @@ def summarise_splits(
         rows.append(
             {
                 "method": name,
-                "title": own["title"].iloc[0],
-                **score_columns(key, own["score_title"].iloc[0], value, claim),
+                "title": of_method["title"].iloc[0],
+                **score_columns(key, of_method["score_title"].iloc[0], value, claim),
                 "sd": values[name].std(ddof=1),
                 "n_splits": int(values[name].count()),
                 "relevant": margins[key],
                 "too_few": "" if key in PROPORTIONS else few[name],
-                "fit_seconds": own["fit_seconds"].mean(),
-                "note": _note(own["note"]),
+                "fit_seconds": of_method["fit_seconds"].mean(),
+                "note": _note(of_method["note"]),
             }
         )
     return pd.DataFrame(rows)
@@ -377,21 +377,21 @@ def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
     ):
         values = of_score.pivot(index="split", columns="size", values="value")
         for size in values:
-            own = of_score[of_score["size"] == size]
+            of_size = of_score[of_score["size"] == size]
             value = cut(corrected_interval(values[size], largest, n_test), 0.0, math.inf)
             to_last = corrected_interval(values[size] - values[largest], largest, n_test)
             rows.append(
                 {
                     "method": name,
-                    "title": own["title"].iloc[0],
+                    "title": of_size["title"].iloc[0],
                     "score": key,
-                    "score_title": own["score_title"].iloc[0],
+                    "score_title": of_size["score_title"].iloc[0],
                     "size": size,
                     "n_splits": int(values[size].count()),
                     **value._asdict(),
                     "sd": values[size].std(ddof=1),
                     **dict(zip(("to_last", "to_last_low", "to_last_high"), to_last, strict=True)),
-                    "note": _note(own["note"]),
+                    "note": _note(of_size["note"]),
                 }
             )
     return pd.DataFrame(rows)
@@ -479,15 +479,15 @@ def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE
     most = rows[1]["to_last_high"]
     by = f"{most:.2g}" if math.isfinite(most) else "any amount"
     if size is not None:
-        said = f"{size:,} labels are enough to come within {tolerance:g} of the NLL that all {largest:,} give."
+        sentence = f"{size:,} labels are enough to come within {tolerance:g} of the NLL that all {largest:,} give."
     else:
-        said = (
+        sentence = (
             f"fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the NLL that these give;"
             f" with {before['size']:,} it may be worse by up to {by}."
         )
     if before["to_last_low"] > 0:
-        said += (
+        sentence += (
             f" From {before['size']:,} to {largest:,} labels the NLL still fell by {before['to_last_low']:.2g} to {by},"
             " so more may lower it further."
         )
-    return LabelsNeeded(size, f"{start} {said}")
+    return LabelsNeeded(size, f"{start} {sentence}")

@@ -291,19 +291,19 @@ EVENT = View(
 )
 
 
-def view_of(data: Predictions, wanted: str = "event") -> View:
+def view_of(data: Predictions, viewpoint: str = "event") -> View:
     """View of a data set.
 
     Parameters
     ----------
     data : data whose event, kind and classes decide.
-    wanted : "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
-        looked at as pairs, and more than two classes by the predicted one.
+    viewpoint : "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are
+        always looked at as pairs, and more than two classes by the predicted one.
     """
-    if wanted not in VIEWPOINTS:
-        raise CalibrationError(f"There is no view {wanted!r}; choose 'event' or 'top-label'.")
+    if viewpoint not in VIEWPOINTS:
+        raise CalibrationError(f"There is no view {viewpoint!r}; choose 'event' or 'top-label'.")
     if data.kind == "pairs":
         return PAIRS
-    if data.event is None or data.n_classes != 2 or wanted == "top-label":
+    if data.event is None or data.n_classes != 2 or viewpoint == "top-label":
         return TOP_LABEL
     return replace(EVENT, column=data.event.column, event_name=data.event.name)

@@ -18,7 +18,7 @@ from calib.canonical import (
     PLAIN,
     ROUNDING,
     describe_scale,
-    one_of,
+    full_scale,
 )
 from calib.decisions.rules import rule_state
 from calib.errors import CalibrationError
@@ -114,7 +114,7 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
         return []
     if kind == "binary_log_odds":
         return [{"step": "matrix", "matrix": np.array([[0.0], [1.0]])}]
-    one = 1.0 if scale == "log" and kind not in ONE_COLUMN else one_of(scale)
+    one = 1.0 if scale == "log" and kind not in ONE_COLUMN else full_scale(scale)
     if one is None and scale != "counts":
         raise CalibrationError(
             f"Outputs that are {describe_scale(scale or PLAIN)} are converted by calib alone; save a .pkl, or fit on "
@@ -141,5 +141,5 @@ def _range(exported: ExportedCalibrator) -> list[float]:
         return [-np.inf, 1e-3]
     if exported.kind not in IN_UNIT:
         return [-largest, largest]
-    one = one_of(scale) or 1.0
+    one = full_scale(scale) or 1.0
     return [-ROUNDING * one, (1 + ROUNDING) * one]

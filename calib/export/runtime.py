@@ -39,7 +39,7 @@ from calib.export.decisions import check_decisions, held
 from calib.formatting import plural
 from calib.numerics import Floats, Ints, argmax_with_ties
 from calib.outputs import OutputFormat, Seen
-from calib.parameters import number_fault, shown
+from calib.parameters import number_fault, short_repr
 from calib.records import arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
 
@@ -159,13 +159,13 @@ class ExportedCalibrator(OutputFormat, Predictor):
             )
         if self.kind not in tuple(KINDS):
             raise CalibrationError(
-                f"Unknown kind of outputs {shown(self.kind)}; it is one of {', '.join(KINDS)}."
+                f"Unknown kind of outputs {short_repr(self.kind)}; it is one of {', '.join(KINDS)}."
             )
         if self.floor is not None and (
             number_fault(self.floor, False, 0, 1) or self.floor in (0, 1)
         ):
             raise CalibrationError(
-                f"The floor for zero probabilities must lie between 0 and 1; got {shown(self.floor)}."
+                f"The floor for zero probabilities must lie between 0 and 1; got {short_repr(self.floor)}."
             )
         if self.scale is not None and not is_scale(self.scale):
             raise CalibrationError(f"Unknown scale of outputs {self.scale!r:.40}.")
@@ -173,7 +173,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
         self.metadata = without_arrays(self.metadata)
         if not isinstance(self.metadata, dict):
             raise CalibrationError(
-                f"What is recorded of a calibrator has names; got {shown(self.metadata)}."
+                f"What is recorded of a calibrator has names; got {short_repr(self.metadata)}."
             )
         n_columns = self.calibrator.n_classes_
         self.columns = tuple(map(str, self.columns))
@@ -479,7 +479,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
         fitted.check_state()
         if fitted.method_ not in METHODS:
             raise CalibrationError(
-                f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib."
+                f"The calibrator's method {short_repr(fitted.method_)} is none of calib; update calib."
             )
         saved = SavedCalibrator(
             calibrator=fitted,

@@ -22,9 +22,9 @@ from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.npz import checked_steps, logit_steps
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import one_line
+from calib.formatting import single_line
 from calib.numerics import Floats
-from calib.parameters import shown
+from calib.parameters import short_repr
 from calib.registry import METHODS, registry_name
 
 ONE_COLUMN: dict[Kind, Kind] = {
@@ -73,7 +73,7 @@ def script(given: ExportedCalibrator) -> str:
         f"column score: {KINDS[kind]}",
         f"result: probability of {given.class_names[-1]}",
     ]
-    lines = [f"-- {one_line(' '.join(each.split()))}" for each in said]
+    lines = [f"-- {single_line(' '.join(each.split()))}" for each in said]
     return "\n".join([*lines, expression(given, "score"), ""])
 
 
@@ -81,7 +81,8 @@ def expression(given: ExportedCalibrator, column: str) -> str:
     """Expression of :func:`calib.export.to_sql`, which says what is refused."""
     if not isinstance(column, str) or not NAME.fullmatch(column):
         raise CalibrationError(
-            f'{shown(column)} is no name of a column in SQL; write score, loans.score, or "default risk" in quotes.'
+            f"{short_repr(column)} is no name of a column in SQL; write score, loans.score, or "
+            '"default risk" in quotes.'
         )
     return _written(given).replace(SCORE, f"CAST({column} AS DOUBLE PRECISION)")
 

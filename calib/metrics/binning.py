@@ -84,8 +84,8 @@ def imax_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Fl
     """Bins of the values' log-odds that keep the most information about the outcome (Patel et al. 2020, table S3)."""
     log_odds = np.clip(log_odds_of(values), -SATURATED, SATURATED)
     order = np.argsort(log_odds)
-    each = np.ones(len(order)) if weights is None else weights[order]
-    sums = SigmoidSums.from_weighted(log_odds[order], each)
+    weight = np.ones(len(order)) if weights is None else weights[order]
+    sums = SigmoidSums.from_weighted(log_odds[order], weight)
     return _with_ends(
         sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)), n_bins
     )
@@ -179,6 +179,6 @@ def bins_of(
         totals = (checked * values, checked * outcomes)
     rows = np.where(mass, mass, np.nan)
     value, outcome = (
-        np.bincount(index, weights=each, minlength=len(count)) / rows for each in totals
+        np.bincount(index, weights=total, minlength=len(count)) / rows for total in totals
     )
     return Bins(edges=edges, index=index, count=count, value=value, outcome=outcome, mass=mass)

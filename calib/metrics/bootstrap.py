@@ -169,13 +169,13 @@ def drawn_units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
                 f"Clusters must be ({n},) values, one for each row; got shape {of_rows.shape}."
             )
         try:
-            known, unit = np.unique(of_rows, return_inverse=True)
+            distinct, unit = np.unique(of_rows, return_inverse=True)
         except TypeError as error:
             raise CalibrationError(
                 "Clusters are of several types, which cannot be told apart for sure; give all as texts or as numbers."
             ) from error
-        if len(known) > 1:
-            return unit, len(known), True
+        if len(distinct) > 1:
+            return unit, len(distinct), True
     return np.arange(n), n, False
 
 
@@ -227,11 +227,11 @@ def interval_of_draws(
         The estimate with its ends; all NaN where the estimate or every draw is.
     """
     check_level(level)
-    known = draws[np.isfinite(draws)]
-    if not np.isfinite(estimate) or not len(known):
+    finite = draws[np.isfinite(draws)]
+    if not np.isfinite(estimate) or not len(finite):
         return UNKNOWN
     tail = (1.0 - level) / 2.0
-    bottom, top = np.quantile(known, [tail, 1.0 - tail])
+    bottom, top = np.quantile(finite, [tail, 1.0 - tail])
     return Interval(
         float(estimate),
         float(max(low, min(estimate, bottom))),

@@ -24,13 +24,13 @@ from calib.metrics.confidence import (
     Bools,
     check_scored_classes,
     check_weights,
-    scikit_words,
+    scikit_names,
     score,
     scored_pair,
 )
 from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints
-from calib.parameters import number_fault, shown
+from calib.parameters import number_fault, short_repr
 
 CLASS_BINS = 15
 """Of equal width, for each class."""
@@ -53,7 +53,7 @@ def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> Floats:
     is_largest = norm in (np.inf, "inf")
     if not is_largest and number_fault(norm, False, 1, None):
         raise CalibrationError(
-            f"norm={shown(norm)} must be at least 1: 1 and 2 are usual, inf is the largest gap."
+            f"norm={short_repr(norm)} must be at least 1: 1 and 2 are usual, inf is the largest gap."
         )
     size = np.abs(gap)
     largest = size.max(axis=-1)
@@ -100,7 +100,7 @@ def ece(
 ) -> Interval: ...
 
 
-@scikit_words
+@scikit_names
 def ece(
     probs: Any = None,
     labels: Any = None,
@@ -169,7 +169,7 @@ def ece(
     True
     """
     if of not in (None, "top", "event", "classwise"):
-        raise CalibrationError(f"of={shown(of)} must be 'top', 'event' or 'classwise'.")
+        raise CalibrationError(f"of={short_repr(of)} must be 'top', 'event' or 'classwise'.")
     if of == "classwise":
         columns = _class_columns(probs, labels)
     else:
@@ -203,13 +203,14 @@ def _interval(
     draws: Floats = np.zeros(N_RESAMPLES)
     for values, observed in columns:
         predicted = values.astype(np.float64, copy=False)
-        own = weight if least is None else weight * (predicted > least)
-        if not own.any():
+        counted = weight if least is None else weight * (predicted > least)
+        if not counted.any():
             continue
-        _, index = binned(predicted, *scheme, own)
+        _, index = binned(predicted, *scheme, counted)
         n_index = int(index.max()) + 1
         sums = (
-            groups.sums_by(index, n_index, part) for part in (own, own * (predicted - observed))
+            groups.sums_by(index, n_index, part)
+            for part in (counted, counted * (predicted - observed))
         )
         mass, gap = (counts @ part for part in sums)
         total = mass.sum(axis=1, keepdims=True)
@@ -406,12 +407,12 @@ def smooth_ece(
     checked = check_weights(weights, len(confidence))
     weight = np.ones(len(confidence)) if checked is None else checked
     place = confidence * SMOOTH_STEPS
-    left = np.minimum(place.astype(np.int64), SMOOTH_STEPS - 1)
+    lower = np.minimum(place.astype(np.int64), SMOOTH_STEPS - 1)
     n_points = SMOOTH_STEPS + 1
 
     def spread(groups: Groups, values: Floats) -> Floats:
-        below = groups.sums_by(left, n_points, values * (left + 1 - place))
-        return np.asarray(below + groups.sums_by(left + 1, n_points, values * (place - left)))
+        below = groups.sums_by(lower, n_points, values * (lower + 1 - place))
+        return np.asarray(below + groups.sums_by(lower + 1, n_points, values * (place - lower)))
 
     columns = (weight * (correct - confidence), weight)
     together = Groups(np.zeros(len(correct), np.int64), 1)
@@ -464,8 +465,8 @@ def classwise_ece(
 
 def _class_columns(probs: Any, labels: Any) -> list[tuple[Floats, Bools]]:
     """Probability and outcome of each class."""
-    array, known = check_scored_classes(probs, labels, sums=False)
-    return [(array[:, k], known == k) for k in range(array.shape[1])]
+    array, codes = check_scored_classes(probs, labels, sums=False)
+    return [(array[:, k], codes == k) for k in range(array.shape[1])]
 
 
 def _mean_error(
@@ -530,8 +531,8 @@ def classwise_by_row(
     squares = np.bincount(cell, weighted**2, len(sums))
     if clusters is not None:
         n_clusters = int(clusters.max()) + 1
-        known, unit = np.unique(cell * n_clusters + clusters[row], return_inverse=True)
-        squares = np.bincount(known // n_clusters, np.bincount(unit, weighted) ** 2, len(sums))
+        occupied, unit = np.unique(cell * n_clusters + clusters[row], return_inverse=True)
+        squares = np.bincount(occupied // n_clusters, np.bincount(unit, weighted) ** 2, len(sums))
     in_bin = count.sum(axis=0)
     of_class = count.sum(axis=1)
     variance = count * squares.reshape(shape).sum(axis=0) / np.where(in_bin > 0, in_bin, 1.0)

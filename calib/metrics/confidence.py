@@ -16,7 +16,7 @@ from calib.formatting import listed
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats, Ints, argmax_with_ties
 from calib.outputs import check_index, check_swapped, column_names, encode_labels
-from calib.parameters import number_fault, shown
+from calib.parameters import number_fault, short_repr
 
 ROUNDING = 1e-4
 """Tolerance for probabilities outside [0, 1], which are then cut: float32 sums and printed decimals reach it."""
@@ -56,7 +56,7 @@ class Score(Protocol):
     ) -> Interval: ...
 
 
-def scikit_words(function: F) -> F:
+def scikit_names(function: F) -> F:
     """Take ``sample_weight`` as ``weights``, and refuse scikit-learn's other names in a sentence."""
 
     @wraps(function)
@@ -74,7 +74,7 @@ def scikit_words(function: F) -> F:
 
 def score(function: Callable[..., float | Interval]) -> Score:
     """Give a score the words of scikit-learn, and the type of its result by ``ci``."""
-    return cast(Score, scikit_words(function))
+    return cast(Score, scikit_names(function))
 
 
 def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints | Bools]:
@@ -98,24 +98,25 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
     if array.ndim == 1:
         return check_range(array).astype(np.float64, copy=False), _happened(labels, len(array))
     array = check_sums(check_range(check_columns(array)), sum_tolerance(probs), sums)
-    known = encode_labels(labels, len(array), array.shape[1], column_names(probs))[0]
-    _warn_of_shift(array, known)
-    return array, known
+    codes = encode_labels(labels, len(array), array.shape[1], column_names(probs))[0]
+    _warn_of_shift(array, codes)
+    return array, codes
 
 
 def check_scored_classes(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints]:
     """Probabilities of all classes, (n, n_classes), and (n,) labels as numbers of columns."""
-    array, known = check_scored(probs, labels, sums)
+    array, codes = check_scored(probs, labels, sums)
     check_columns(array)
-    return array, known.astype(np.int64, copy=False)
+    return array, codes.astype(np.int64, copy=False)
 
 
 def _happened(labels: Any, n: int) -> Bools:
     """Outcome of each of n rows: whether the event happened."""
-    known = as_array(labels, "labels")
+    outcomes = as_array(labels, "labels")
     if (
-        known.ndim == 1
-        and len(values := np.unique(known.astype(str) if known.dtype == object else known)) > 2
+        outcomes.ndim == 1
+        and len(values := np.unique(outcomes.astype(str) if outcomes.dtype == object else outcomes))
+        > 2
     ):
         raise CalibrationError(
             f"labels has {len(values):,} different values for the probability of one event; pass labels == k with "
@@ -148,15 +149,15 @@ def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
     probs : (n,), or (n, 2) with the event in the second column.
     labels : (n,) 1 or True where it happened, or the second of two labels.
     """
-    array, came = check_scored(probs, labels)
+    array, observed = check_scored(probs, labels)
     if array.ndim == 2:
         if array.shape[1] != 2:
             raise CalibrationError(
                 f"An event has two outcomes; got {array.shape[1]} columns. Give probs[:, k] and labels == k."
             )
         array = array[:, 1]
-        came = came == 1
-    return array.astype(np.float64, copy=False), came.astype(bool, copy=False)
+        observed = observed == 1
+    return array.astype(np.float64, copy=False), observed.astype(bool, copy=False)
 
 
 def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Bools]:
@@ -170,16 +171,16 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     ranking : (n, n_classes) second key among equal probabilities (the raw logits); without it, and where it is
         equal too, the lower class is predicted.
     """
-    array, known = check_scored(probs, labels)
+    array, codes = check_scored(probs, labels)
     if array.ndim == 1:
-        return array, known.astype(bool, copy=False)
+        return array, codes.astype(bool, copy=False)
     predicted = (
         np.argmax(array, axis=1)
         if ranking is None
         else argmax_with_ties(array, np.asarray(ranking))
     )
     confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0].astype(np.float64)
-    return confidence, predicted == known
+    return confidence, predicted == codes
 
 
 def scored_pair(
@@ -207,13 +208,13 @@ def scored_pair(
         )
     if pair[0] is confidence:
         return _confidence_pair(confidence, correct)
-    array, known = check_scored(*pair)
+    array, codes = check_scored(*pair)
     if of == "event" or (of is None and (array.ndim == 1 or array.shape[1] == 2)):
-        return check_event(array, known)
+        return check_event(array, codes)
     if array.ndim == 1:
         array = np.stack([1.0 - array, array], axis=1)
-        known = known.astype(np.int64)
-    return top_label(array, known)
+        codes = codes.astype(np.int64)
+    return top_label(array, codes)
 
 
 def _confidence_pair(confidence: Any, correct: Any) -> tuple[Floats, Bools]:
@@ -226,7 +227,7 @@ def _confidence_pair(confidence: Any, correct: Any) -> tuple[Floats, Bools]:
         )
     if right.dtype.kind != "b" and not np.isin(right, (0, 1)).all():
         raise CalibrationError(
-            f"correct must be True or False (or 1 and 0) for each row; got {shown(right[:1].tolist())}."
+            f"correct must be True or False (or 1 and 0) for each row; got {short_repr(right[:1].tolist())}."
         )
     return check_range(array).astype(np.float64, copy=False), right.astype(bool, copy=False)
 
@@ -235,12 +236,12 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
     """Probability and outcome of one class, or by :func:`scored_pair` where ``target`` is None."""
     if target is None:
         return scored_pair(probs, labels)
-    array, known = check_scored_classes(probs, labels, sums=False)
+    array, codes = check_scored_classes(probs, labels, sums=False)
     if number_fault(target, True, 0, array.shape[1] - 1):
         raise CalibrationError(
-            f"There is no class {shown(target)}; the columns are 0..{array.shape[1] - 1}."
+            f"There is no class {short_repr(target)}; the columns are 0..{array.shape[1] - 1}."
         )
-    return array[:, target].astype(np.float64), known == target
+    return array[:, target].astype(np.float64), codes == target
 
 
 def check_probs(probs: Any, sums: bool = True) -> Floats:

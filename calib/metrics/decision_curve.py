@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, check_event, scikit_words
+from calib.metrics.confidence import Bools, check_event, scikit_names
 from calib.metrics.estimate import shares_of_rows
 from calib.numerics import Floats, Ints
 
@@ -91,7 +91,7 @@ class NetBenefitDifference:
     changed: Band
 
 
-@scikit_words
+@scikit_names
 def net_benefit(
     probs: Any,
     labels: Any,
@@ -135,30 +135,30 @@ def net_benefit(
     >>> found.model.value  # 2/4 - 1/4 * 0.2/0.8 at 0.2, and 2/4 at 0.5
     array([0.4375, 0.5   ])
     """
-    said, came = check_event(probs, labels)
+    predicted, observed = check_event(probs, labels)
     cuts = check_thresholds(thresholds)
     acted = _acted(len(cuts))
-    step = np.searchsorted(cuts, said, side="right")
+    step = np.searchsorted(cuts, predicted, side="right")
     kinds = np.repeat([False, True], len(cuts) + 1)[:, None]
     act = np.vstack([acted, acted])
     # Properties: true and false positives, false negatives and true negatives at each threshold, events, the rest.
     table = np.hstack([act & kinds, act & ~kinds, ~act & kinds, ~act & ~kinds, kinds, ~kinds])
-    shares = shares_of_rows(came * (len(cuts) + 1) + step, table, weights, clusters)
+    shares = shares_of_rows(observed * (len(cuts) + 1) + step, table, weights, clusters)
     odds = cuts / (1.0 - cuts)
     eye = np.eye(len(cuts))
     zero = np.zeros((len(cuts), len(cuts)))
     none = np.zeros((len(cuts), 1))
-    one = np.ones((len(cuts), 1))
+    ones = np.ones((len(cuts), 1))
     critical = shares.critical(level)
     model = Band(*shares.combined(np.hstack([eye, -eye * odds, zero, zero, none, none]), critical))
     treat_all = Band(
-        *shares.combined(np.hstack([zero, zero, zero, zero, one, -odds[:, None]]), critical)
+        *shares.combined(np.hstack([zero, zero, zero, zero, ones, -odds[:, None]]), critical)
     )
     avoided = Band(
         *shares.combined(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical)
     )
     rate = shares.of_share(4 * len(cuts), level)
-    return NetBenefit(cuts, model, treat_all, avoided, rate, len(said), int(came.sum()))
+    return NetBenefit(cuts, model, treat_all, avoided, rate, len(predicted), int(observed.sum()))
 
 
 def net_benefit_difference(
@@ -201,18 +201,18 @@ def net_benefit_difference(
     >>> found.difference.at(0).value  # one more of three events is acted on
     0.3333333333333333
     """
-    said, came = check_event(probs, labels)
+    predicted, observed = check_event(probs, labels)
     against, _ = check_event(other, labels)
     cuts = check_thresholds(thresholds)
     acted = _acted(len(cuts))
     size = len(cuts) + 1
-    first, second = (np.searchsorted(cuts, p, side="right") for p in (said, against))
-    codes, cell = np.unique((came * size + first) * size + second, return_inverse=True)
+    first, second = (np.searchsorted(cuts, p, side="right") for p in (predicted, against))
+    codes, cell = np.unique((observed * size + first) * size + second, return_inverse=True)
     event = codes // size**2 == 1
-    one = acted[codes // size % size]
-    two = acted[codes % size]
-    gained = one & ~two
-    lost = two & ~one
+    by_first = acted[codes // size % size]
+    by_second = acted[codes % size]
+    gained = by_first & ~by_second
+    lost = by_second & ~by_first
     event = event[:, None]
     differ = gained | lost
     table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])

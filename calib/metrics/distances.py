@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calib.metrics.bootstrap import groups_of_units
-from calib.metrics.confidence import Bools, check_weights, scikit_words, target_pair
+from calib.metrics.confidence import Bools, check_weights, scikit_names, target_pair
 from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import (
     EVENTS_OF_5,
     KNOTS,
-    fit_alike,
+    fit_batch,
     fit_spline,
     spline_basis,
     weighted_quantile,
@@ -67,8 +67,8 @@ def observed_rates(x: Floats, rows: Floats | Ints, outcome: Floats, floor: float
     floor : risks count as at least this, and at most one minus this, in log-odds.
     """
     log_odds = log_odds_of(x, floor)
-    alike = Rows.with_outcome(np.ones(len(x), dtype=bool), rows, "frequency")
-    rates = fit_spline(log_odds, outcome, alike).at(log_odds)[0]
+    repeated = Rows.with_outcome(np.ones(len(x), dtype=bool), rows, "frequency")
+    rates = fit_spline(log_odds, outcome, repeated).at(log_odds)[0]
     return rates if np.isfinite(rates).all() else outcome
 
 
@@ -87,7 +87,7 @@ def distances_of_draws(
     """
     log_odds = log_odds_of(x, floor)
     start = log_odds_of(near, floor)
-    found = np.empty((len(rows), 4))
+    table = np.empty((len(rows), 4))
     for block in blocks(len(rows), len(x) * max(KNOTS)):
         outcome = events[block] / np.maximum(rows[block], 1e-300)
         few = (
@@ -95,9 +95,9 @@ def distances_of_draws(
             < EVENTS_OF_5
         )
         curves = np.full_like(outcome, np.nan)
-        left = np.ones_like(few)
+        unfitted = np.ones_like(few)
         for shares in (*KNOTS.values(), ()):
-            tried = np.flatnonzero(left & ~few if len(shares) == 5 else left)
+            tried = np.flatnonzero(unfitted & ~few if len(shares) == 5 else unfitted)
             weights = rows[block][tried]
             knots = [weighted_quantile(log_odds, of_draw, np.array(shares)) for of_draw in weights]
             rising = (np.diff(np.reshape(knots, (len(tried), len(shares)))) > 0).all(axis=1)
@@ -108,17 +108,19 @@ def distances_of_draws(
             design = spline_basis(
                 np.broadcast_to(log_odds, weights.shape), np.array(knots)[rising].T[..., None]
             )
-            coef = fit_alike(design, outcome[tried], weights, start)
+            coef = fit_batch(design, outcome[tried], weights, start)
             curves[tried] = sigmoid((design @ coef[..., None])[..., 0])
-            left[tried] = False
+            unfitted[tried] = False
         for draw, weights, observed, curve in zip(
-            found[block], rows[block], outcome, curves, strict=True
+            table[block], rows[block], outcome, curves, strict=True
         ):
-            held = weights > 0
+            occupied = weights > 0
             if np.isnan(curve[0]):
-                curve[held] = observed_rates(x[held], weights[held], observed[held], floor)
-            draw[:] = distances(x[held], curve[held], weights[held])
-    return found
+                curve[occupied] = observed_rates(
+                    x[occupied], weights[occupied], observed[occupied], floor
+                )
+            draw[:] = distances(x[occupied], curve[occupied], weights[occupied])
+    return table
 
 
 def narrow_cells(risk: Floats) -> Ints:
@@ -203,7 +205,7 @@ class CumulativeTest:
     n: int
 
 
-@scikit_words
+@scikit_names
 def cumulative_test(
     probs: Any, labels: Any, target: int | None = None, weights: Any = None
 ) -> CumulativeTest:
@@ -244,16 +246,16 @@ def cumulative_test(
     >>> cumulative_test(risk, happened).kuiper_p > 0.05, cumulative_test(risk**2, happened).kuiper_p < 1e-6
     (True, True)
     """
-    said, came = target_pair(probs, labels, target)
-    checked = check_weights(weights, len(said))
-    weight = np.ones(len(said)) if checked is None else checked
-    order = np.argsort(said, kind="stable")
-    walk = np.cumsum((weight * (came - said))[order])
+    predicted, observed = target_pair(probs, labels, target)
+    checked = check_weights(weights, len(predicted))
+    weight = np.ones(len(predicted)) if checked is None else checked
+    order = np.argsort(predicted, kind="stable")
+    walk = np.cumsum((weight * (observed - predicted))[order])
     last = np.flatnonzero(
-        np.diff(said[order], append=np.inf)
+        np.diff(predicted[order], append=np.inf)
     )  # rows that say the same have no order
     walk = np.concatenate([[0.0], walk[last]])
-    unit = math.sqrt(float(weight**2 @ (said * (1.0 - said))))
+    unit = math.sqrt(float(weight**2 @ (predicted * (1.0 - predicted))))
     total = float(weight.sum())
     farthest = float(np.abs(walk).max())
     span = float(np.ptp(walk))
@@ -261,7 +263,7 @@ def cumulative_test(
         ps = brownian_beyond(farthest / unit), brownian_range_beyond(span / unit)
     else:  # all that is said is 0 or 1, which a calibrated model never misses
         ps = (float(not farthest),) * 2
-    return CumulativeTest(farthest / total, span / total, *ps, len(said))
+    return CumulativeTest(farthest / total, span / total, *ps, len(predicted))
 
 
 def brownian_beyond(distance: float) -> float:

@@ -138,8 +138,8 @@ class Estimate:
             return single
         standard = self.influence[:, varies] / spread[varies]
         values, vectors = np.linalg.eigh(standard.T @ standard)
-        kept = values > 1e-10 * values[-1]
-        root = vectors[:, kept] * np.sqrt(values[kept])
+        positive = values > 1e-10 * values[-1]
+        root = vectors[:, positive] * np.sqrt(values[positive])
         generator = np.random.default_rng(0)
         largest = np.abs(generator.normal(size=(JOINT_DRAWS, root.shape[1])) @ root.T).max(axis=1)
         if np.isfinite(self.degrees):
@@ -242,18 +242,20 @@ class Rows:
                 "they enter an interval."
             )
         unit, _, clustered = drawn_units(n, clusters)
-        kept = np.full(n, True) if counted is None else counted > 0
+        positive = np.full(n, True) if counted is None else counted > 0
         if kind == "frequency" and counted is not None:
             with np.errstate(over="ignore"):
-                rows = kept.sum()
+                rows = positive.sum()
                 stand_for = as_array(weights, "weights").sum(dtype=float)
             if not rows * (1.0 - 1e-6) <= stand_for <= LARGEST:
                 raise CalibrationError(
                     f"By frequency weights {rows:,} rows stand for {stand_for:.3g}; say how many rows each stands for, "
                     'or take weight_kind="sampling".'
                 )
-        counted, kind = (None, None) if counted is None else (counted[kept], kind)
-        return kept, cls.with_outcome(event[kept], counted, kind, unit[kept] if clustered else None)
+        counted, kind = (None, None) if counted is None else (counted[positive], kind)
+        return positive, cls.with_outcome(
+            event[positive], counted, kind, unit[positive] if clustered else None
+        )
 
     def take(self, part: Any, event: Bools) -> Rows:
         """Some of the rows, with (m,) outcomes; ``part`` is an index or a slice."""
@@ -372,9 +374,11 @@ class Shares(Estimate):
         """Independent rows of equal weight that would tell as much of each share, (k,)."""
         coin = self.value * (1.0 - self.value)
         variance = self.error**2
-        known = (variance > 0) & (coin > 1e-12)
+        varies = (variance > 0) & (coin > 1e-12)
         return np.where(
-            known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective
+            varies,
+            np.clip(coin / np.where(varies, variance, 1.0), 1.0, self.most),
+            self.n_effective,
         )
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
@@ -445,7 +449,7 @@ def shares_of_rows(
     patterns: npt.NDArray[Any],
     weights: Any = None,
     clusters: Any = None,
-    alike: Sequence[Shares] = (),
+    related: Sequence[Shares] = (),
 ) -> Shares:
     """Weighted shares of rows with each of k properties.
 
@@ -460,7 +464,7 @@ def shares_of_rows(
     patterns : (m, k) whether rows of each kind have each property; or other numbers from 0 to 1, whose means are meant.
     weights : (n,) numbers from 0 upwards; None counts all alike.
     clusters : (n,) what rows that belong together share, or None; a single cluster counts as none.
-    alike : other shares of these rows, each one or m that repeat. A share that is 0 or 1 counts as seen on as many
+    related : other shares of these rows, each one or m that repeat. A share that is 0 or 1 counts as seen on as many
         independent rows as the clusters are worth for the fewest of them, and on no fewer than there are clusters. If
         each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
 
@@ -489,8 +493,8 @@ def shares_of_rows(
     else:
         influence = np.sqrt(squares)[:, None] * per_row
     rows = np.full(table.shape[1], n_units if clustered else total**2 / squares.sum(), dtype=float)
-    if alike:
-        fewest = np.min(np.broadcast_arrays(*(shares.rows for shares in alike)), axis=0)
+    if related:
+        fewest = np.min(np.broadcast_arrays(*(shares.rows for shares in related)), axis=0)
         rows = np.maximum(np.resize(fewest, rows.shape), rows)
     most = float(n) if np.isin(table, (0.0, 1.0)).all() else np.inf
     return Shares(

@@ -91,9 +91,11 @@ class CorrectedRate(Estimate):
         now = float(self.error) ** 2
         alone = float(self.by_people.error) ** 2 * m
         unknown = self.n_unlabelled / total
-        known = float(np.clip((1.0 - now * m / alone) / unknown, 0.0, 1.0)) if unknown else 0.0
+        explained = float(np.clip((1.0 - now * m / alone) / unknown, 0.0, 1.0)) if unknown else 0.0
         sizes = np.arange(1, total + 1)
-        enough = alone * (1.0 - known * (total - sizes) / total) / sizes <= share_of_width**2 * now
+        enough = (
+            alone * (1.0 - explained * (total - sizes) / total) / sizes <= share_of_width**2 * now
+        )
         return int(sizes[enough][0]) if enough.any() else None
 
 
@@ -289,16 +291,16 @@ def human_labels(labels: Any, n: int) -> Floats:
     values = np.asarray(labels, dtype=object)
     if values.shape != (n,):
         raise CalibrationError(f"labels must have shape ({n},), a label a row; got {values.shape}.")
-    known = {0: 0.0, 1: 1.0, "0": 0.0, "1": 1.0}
+    codes = {0: 0.0, 1: 1.0, "0": 0.0, "1": 1.0}
     outcome = np.full(n, np.nan)
     for row, value in enumerate(values):
         if str(value) in MISSING:
             continue
-        if value not in known:
+        if value not in codes:
             raise CalibrationError(
                 f"labels must be 0 and 1, or missing; row {row} has {value!r}: write 1 where people pass."
             )
-        outcome[row] = known[value]
+        outcome[row] = codes[value]
     return outcome
 
 
@@ -308,8 +310,8 @@ def _over_part(rows: Rows, values: Floats, part: Any) -> Estimate:
     per_row = np.zeros(len(values))
     per_row[part] = (values[part] - mean) / part.sum()
     units = len(np.unique(rows.unit[part]))
-    made = rows.estimate(mean, per_row)
-    return Estimate(made.value, made.influence, degrees_of(units))
+    estimate = rows.estimate(mean, per_row)
+    return Estimate(estimate.value, estimate.influence, degrees_of(units))
 
 
 def _rank_test(scores: Floats, labelled: Any) -> float:
@@ -331,8 +333,8 @@ def _by_strata(scores: Floats, outcome: Floats, labelled: Any) -> tuple[float, F
     total = len(scores)
     per_row = np.zeros(total)
     rate = 0.0
-    for each in np.unique(stratum):
-        inside = stratum == each
+    for code in np.unique(stratum):
+        inside = stratum == code
         judged = inside & labelled
         if judged.sum() < 2:
             raise CalibrationError(
@@ -357,7 +359,7 @@ def _cross_fitted(
     units = row_units(int(labelled.sum()), None if clusters is None else clusters[labelled])
     folds = np.full(len(scores), -1)
     folds[labelled] = deal(units, random_state)
-    made = np.zeros(len(scores))
+    mapped = np.zeros(len(scores))
     for fold in range(FOLDS):
         fitting = labelled & (folds != fold)
         y = outcome[fitting].astype(np.int64)
@@ -366,6 +368,6 @@ def _cross_fitted(
         else:
             fitted = calibrator("platt").fit(logits[fitting], y, kind="logits")
             probs = fitted.probs_from_logits(logits)[:, 1]
-        made[folds == fold] = probs[folds == fold]
-        made[~labelled] += probs[~labelled] / FOLDS
-    return made
+        mapped[folds == fold] = probs[folds == fold]
+        mapped[~labelled] += probs[~labelled] / FOLDS
+    return mapped

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from calib.metrics.binning import equal_mass_edges
-from calib.metrics.confidence import Bools, check_weights, scikit_words, target_pair, weighted_mean
+from calib.metrics.confidence import Bools, check_weights, scikit_names, target_pair, weighted_mean
 from calib.metrics.estimate import Estimate, Rows
-from calib.numerics import Floats, Ints, are_apart, bin_index, log_odds_of, sigmoid, softplus
+from calib.numerics import Floats, Ints, are_distinct, bin_index, log_odds_of, sigmoid, softplus
 
 MAX_STEPS = 100
 STEPS_ALIKE = 15
@@ -84,12 +84,12 @@ def fit_logistic(
             break
         step = step * min(1.0, LONGEST_STEP / max(float(np.abs(x @ step).max()), 1e-300))
         for _ in range(30):
-            found = _log_likelihood(offset + x @ (coef + step), event, w)
-            if found >= best - 1e-12 * abs(best):
+            likelihood = _log_likelihood(offset + x @ (coef + step), event, w)
+            if likelihood >= best - 1e-12 * abs(best):
                 break
             step = step / 2.0
         coef = coef + step
-        best = found
+        best = likelihood
         if np.abs(coef).max() > LARGE * (1.0 + np.abs(offset).max()):
             break
         if np.abs(step).max() <= 1e-11 * (1.0 + np.abs(coef).max()):
@@ -99,12 +99,12 @@ def fit_logistic(
                 model = np.linalg.inv(information)
             except np.linalg.LinAlgError:
                 break
-            found_at = sample.estimate(coef / size, (x * (event - risk)[:, None]) @ model / size)
-            return LogisticFit(found_at, model / np.outer(size, size))
+            estimate = sample.estimate(coef / size, (x * (event - risk)[:, None]) @ model / size)
+            return LogisticFit(estimate, model / np.outer(size, size))
     return _unknown(k)
 
 
-def fit_alike(design: Floats, outcome: Floats, weights: Floats, start: Floats) -> Floats:
+def fit_batch(design: Floats, outcome: Floats, weights: Floats, start: Floats) -> Floats:
     """Coefficients (m, k) of m logistic regressions at once, by Newton's method from a curve that is near them all.
 
     NaN where that has not converged in a few steps, or where outcomes are taken to be separated. The likelihood has one
@@ -137,8 +137,8 @@ def fit_alike(design: Floats, outcome: Floats, weights: Floats, start: Floats) -
             converged = np.abs(coef - before).max(axis=1) <= 1e-8 * (1.0 + np.abs(coef).max(axis=1))
             if converged.all():
                 break
-    found = converged & (np.abs(coef).max(axis=1) <= LARGE)
-    return np.where(found[:, None], coef / size, np.nan)
+    valid = converged & (np.abs(coef).max(axis=1) <= LARGE)
+    return np.where(valid[:, None], coef / size, np.nan)
 
 
 def _unknown(k: int) -> LogisticFit:
@@ -249,7 +249,10 @@ def fit_spline(
         weighted_quantile(log_odds[order], sample.weights[order], np.array(KNOTS[k]))
         for k in sorted(tried)[::-1]
     ]
-    for knots in [*(each for each in places if (np.diff(each) > 0).all()), np.empty(0)]:
+    for knots in [
+        *(quantiles for quantiles in places if (np.diff(quantiles) > 0).all()),
+        np.empty(0),
+    ]:
         fit = _unknown(2) if flat else fit_logistic(spline_basis(log_odds, knots), event, sample)
         if np.isfinite(fit.coef).all():
             break
@@ -314,7 +317,7 @@ class IsotonicRecalibration:
     frequency: Floats
 
 
-@scikit_words
+@scikit_names
 def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None) -> Decomposition:
     """CORP decomposition of the Brier score (Dimitriadis, Gneiting and Jordan 2021, eq. 4).
 
@@ -363,7 +366,7 @@ def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None
 def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> IsotonicRecalibration:
     """Isotonic regression on the distinct confidences, non-decreasing; rows that tie get one value.
 
-    Confidences tie as the scores of a calibrator do (:func:`~calib.numerics.are_apart`).
+    Confidences tie as the scores of a calibrator do (:func:`~calib.numerics.are_distinct`).
 
     Parameters
     ----------
@@ -373,7 +376,7 @@ def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> Isot
     """
     weight = check_weights(weights, len(confidence))
     distinct, index = np.unique(confidence, return_inverse=True)
-    begins = are_apart(log_odds_of(distinct))
+    begins = are_distinct(log_odds_of(distinct))
     distinct = distinct[begins]
     index = (np.cumsum(begins) - 1)[index]
     count = np.bincount(index, weight)

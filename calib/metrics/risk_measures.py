@@ -59,8 +59,8 @@ class RiskMeasure:
         """Sentence about these data, with its numbers."""
         if not self.meaning:
             return f"{self.title} does not exist for these rows."
-        said = with_interval(self.interval) if self.low == self.low else number(self.value)
-        return f"{self.title} is {said}: {self.meaning}."
+        numbers = with_interval(self.interval) if self.low == self.low else number(self.value)
+        return f"{self.title} is {numbers}: {self.meaning}."
 
 
 def closed_form(
@@ -91,7 +91,7 @@ def closed_form(
     large, joint = again.in_the_large, again.joint
     slope = joint.estimate[1]
     error = float(np.sqrt(joint.model_cov[1, 1])) if sample.is_simple else slope.error
-    found = {
+    intervals = {
         "auroc": auroc_interval(risk, event, sample, level),
         "brier": cut(of_brier, 0.0, 1.0),
         "scaled_brier": scaled_brier(squares, event, sample, level),
@@ -100,7 +100,7 @@ def closed_form(
         "citl": large.estimate[0].interval(level) if has_log_odds(risk) else UNKNOWN,
         "slope": slope.interval(level, error=error) if has_log_odds(risk) else UNKNOWN,
     }
-    return found, again
+    return intervals, again
 
 
 def has_log_odds(risk: Floats) -> bool:
@@ -163,12 +163,12 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Rows) -> tuple[float, floa
     return z, 2.0 * float(stdtr(max(sample.n_telling - 1, 1), -abs(z)) if few else ndtr(-abs(z)))
 
 
-def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[RiskMeasure]:
+def described(intervals: dict[str, Interval], rate: float, sample: Rows) -> list[RiskMeasure]:
     """The measures of closed form in words."""
     from scipy.special import entr
 
-    area, ratio, citl, slope = (found[key] for key in ("auroc", "oe", "citl", "slope"))
-    worse = ", below 0 worse" if found["scaled_brier"].value < 0 else ""
+    area, ratio, citl, slope = (intervals[key] for key in ("auroc", "oe", "citl", "slope"))
+    worse = ", below 0 worse" if intervals["scaled_brier"].value < 0 else ""
     of_slope = "Wald" if sample.is_simple else "Sandwich"
     described = {
         "auroc": (
@@ -220,7 +220,7 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
             f"Slope of the recalibrated log-odds, fitted with its intercept. {of_slope} interval.",
         ),
     }
-    return [_measure(key, found[key], *words) for key, words in described.items()]
+    return [_measure(key, intervals[key], *texts) for key, texts in described.items()]
 
 
 def _measure(

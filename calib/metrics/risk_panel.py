@@ -15,7 +15,7 @@ import numpy as np
 from calib.arrays import check_number
 from calib.formatting import aligned, fixed, listed, number, plural, round_percent, with_interval
 from calib.metrics.bootstrap import MOST_RESAMPLES, Interval, interval_of_draws
-from calib.metrics.confidence import Bools, check_event, scikit_words
+from calib.metrics.confidence import Bools, check_event, scikit_names
 from calib.metrics.distances import (
     calibrated_distances,
     distances,
@@ -146,7 +146,7 @@ class RiskModelPanel:
             if measure.key == key:
                 return measure
         raise KeyError(
-            f"There is no measure {key!r}; these are {', '.join(one.key for one in self.measures)}."
+            f"There is no measure {key!r}; these are {', '.join(measure.key for measure in self.measures)}."
         )
 
     @property
@@ -154,13 +154,15 @@ class RiskModelPanel:
         """The measures as a table: ``value``, ``low`` and ``high`` of each, by its key."""
         import pandas as pd
 
-        rows = {one.key: (one.value, one.low, one.high) for one in self.measures}
+        rows = {
+            measure.key: (measure.value, measure.low, measure.high) for measure in self.measures
+        }
         return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
 
     def __repr__(self) -> str:
         rows = [
-            [f"  {one.title}", with_interval((one.value, one.low, one.high), fixed)]
-            for one in self.measures
+            [f"  {measure.title}", with_interval((measure.value, measure.low, measure.high), fixed)]
+            for measure in self.measures
         ]
         rates = f"event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
         head = f"Risk model on {plural(self.n, 'row')}: {rates}"
@@ -172,7 +174,7 @@ class RiskModelPanel:
         return min(self.expected, self.n_effective - self.expected) < LEAST_EVENTS
 
 
-@scikit_words
+@scikit_names
 def risk_model(
     probs: Any,
     labels: Any,
@@ -236,13 +238,13 @@ def risk_model(
     """
     check_number("n_resamples", n_resamples, 0, MOST_RESAMPLES, whole=True)
     risk, event = check_event(probs, labels)
-    kept, sample = Rows.checked(event, weights, weight_kind, clusters)
-    risk = risk[kept]
-    event = event[kept]
+    positive, sample = Rows.checked(event, weights, weight_kind, clusters)
+    risk = risk[positive]
+    event = event[positive]
     if floor is not None:
         check_number("floor", floor, 0, 0.5, ends=False)
     floor = default_floor(risk) if floor is None else float(floor)
-    found, again = closed_form(risk, event, sample, floor)
+    intervals, again = closed_form(risk, event, sample, floor)
     rate = sample.mean(event)
     mean_risk = sample.mean(risk)
     family = _distance_measures(risk, event, sample, floor, n_resamples)
@@ -256,7 +258,7 @@ def risk_model(
         mean_risk=mean_risk,
         events=rate * effective,
         expected=mean_risk * effective,
-        measures=(*described(found, rate, sample), *family),
+        measures=(*described(intervals, rate, sample), *family),
         spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
         recalibration=again,
         curve=_curve(
@@ -287,13 +289,13 @@ def default_floor(risk: Floats) -> float:
 def _test(z: float, p: float) -> CalibrationTest:
     if z != z:
         return CalibrationTest(z, p, "does not exist: every risk is 0, ½ or 1")
-    said = (
+    conclusion = (
         "outcomes do not fit the risks"
         if p < 0.05
         else "no contradiction between outcomes and risks"
     )
     of_p = "below 0.001" if p < 0.001 else number(p, 2)
-    return CalibrationTest(z, p, f"p {of_p}: {said}")
+    return CalibrationTest(z, p, f"p {of_p}: {conclusion}")
 
 
 _FAMILY = (
@@ -322,22 +324,22 @@ def _distance_measures(
             calibrated_distances(risk, sample, cell, x, floor), [0.5, 0.95], axis=0
         )
         draws = resampled_distances(event, sample, cell, x, floor, n_resamples)
-    found = []
+    measures = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value = exact[place]
         calibrated = None
-        known = Interval(value, math.nan, math.nan)
+        interval = Interval(value, math.nan, math.nan)
         if n_resamples:
             median, most = calibrated = float(chance[0, place]), float(chance[1, place])
-            said = f"if calibrated {number(median)}, in {round_percent(0.95)} of samples at most {number(most)}"
-            meaning = f"{meaning}; {said}"
+            reference = f"if calibrated {number(median)}, in {round_percent(0.95)} of samples at most {number(most)}"
+            meaning = f"{meaning}; {reference}"
             if sample.n_units > 1:  # draws of one row are all alike
-                known = interval_of_draws(value, draws[:, place])
-        found.append(
+                interval = interval_of_draws(value, draws[:, place])
+        measures.append(
             RiskMeasure(
                 key,
                 title,
-                *known,
+                *interval,
                 meaning,
                 "|risk - curve| over the rows, of a restricted cubic spline on the log-odds. Interval: percentiles of "
                 f"a bootstrap of {'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so "
@@ -345,7 +347,7 @@ def _distance_measures(
                 calibrated,
             )
         )
-    return found
+    return measures
 
 
 def _curve(risk: Floats, event: Bools, sample: Rows, spline: Spline, floor: float) -> RiskCurve:
@@ -375,12 +377,18 @@ def _clipping(risk: Floats, floor: float) -> str:
     counted = listed(
         [f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in kinds if count]
     )
-    said = f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}."
-    return said if moved else ""
+    sentence = f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}."
+    return sentence if moved else ""
 
 
 def _notes(
-    n: int, rate: float, mean_risk: float, sample: Rows, effective: float, asked: bool, inside: bool
+    n: int,
+    rate: float,
+    mean_risk: float,
+    sample: Rows,
+    effective: float,
+    has_clusters: bool,
+    inside: bool,
 ) -> tuple[str, ...]:
     notes = []
     for noun, share in (("events", mean_risk), ("non-events", 1.0 - mean_risk)):
@@ -418,7 +426,7 @@ def _notes(
             f"Only {sample.n_telling} of {sample.n_units} clusters have the rarer outcome: intervals are of Student's t"
             " and rough."
         )
-    if asked and not sample.clustered:
+    if has_clusters and not sample.clustered:
         notes.append(
             "All rows are of one cluster, which shows nothing of how clusters differ: rows count as independent."
         )

@@ -105,10 +105,10 @@ def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats]:
 
 
 def _checked_row_scores(probs: Any, labels: Any) -> tuple[Floats, Floats]:
-    array, known = check_scored(probs, labels)
+    array, codes = check_scored(probs, labels)
     if array.ndim == 1:
         array = np.stack([1.0 - array, array], axis=1)
-    return row_scores(array, known.astype(np.int64))
+    return row_scores(array, codes.astype(np.int64))
 
 
 @score
@@ -146,10 +146,10 @@ def accuracy(
     >>> accuracy([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]], [0, 1, 1, 1])
     0.75
     """
-    array, known = check_scored(probs, labels)
+    array, codes = check_scored(probs, labels)
     if array.ndim == 1:
-        return mean_score((array > 0.5) == known, weights, clusters, ci)
-    return mean_score(top_label(array, known, ranking)[1], weights, clusters, ci)
+        return mean_score((array > 0.5) == codes, weights, clusters, ci)
+    return mean_score(top_label(array, codes, ranking)[1], weights, clusters, ci)
 
 
 @score
@@ -228,8 +228,8 @@ def auroc(
     0.75
     """
     risk, event = check_event(probs, labels)
-    kept, rows = Rows.checked(event, weights, "sampling", clusters)
-    interval = auroc_interval(risk[kept], event[kept], rows)
+    positive, rows = Rows.checked(event, weights, "sampling", clusters)
+    interval = auroc_interval(risk[positive], event[positive], rows)
     return interval if ci else interval.value
 
 
@@ -267,8 +267,8 @@ def average_precision(
     risk, event = check_event(probs, labels)
     if not ci:
         return precisions(risk, event, check_weights(weights, len(risk)))[0]
-    kept, rows = Rows.checked(event, weights, "sampling", clusters)
-    value, per_row = precisions(risk[kept], event[kept], rows.weights)
+    positive, rows = Rows.checked(event, weights, "sampling", clusters)
+    value, per_row = precisions(risk[positive], event[positive], rows.weights)
     if value == 1.0:
         return UNKNOWN._replace(value=value)
     return rows.estimate(value, per_row).interval(scale=LOGIT)
@@ -277,15 +277,16 @@ def average_precision(
 def auroc_interval(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
     """Area under the ROC curve with its interval, symmetric on the logit scale (Pepe 2003, section 5.2.3).
 
-    Where all pairs are ranked right, or all wrong, it is :func:`of_one_order`. NaN without events or non-events.
+    Where all pairs are ranked right, or all wrong, it is :func:`interval_of_separated`. NaN without events or
+    non-events.
     """
     area, per_row = placements(risk, event, sample)
     if area in (0.0, 1.0):
-        return of_one_order(area, sample.rarer_units(event), level)
+        return interval_of_separated(area, sample.rarer_units(event), level)
     return sample.estimate(area, per_row).interval(level, LOGIT)
 
 
-def of_one_order(area: float, units: int, level: float = 0.95) -> Interval:
+def interval_of_separated(area: float, units: int, level: float = 0.95) -> Interval:
     """Interval of an AUROC of 1 or 0, whose variance is 0: its other end is that of independent pairs.
 
     Of m of them, the smaller number of units of both kinds, all are in one order with probability ``area^m``.
@@ -320,8 +321,8 @@ def placements(risk: Floats, event: Bools, sample: Rows) -> tuple[float, Floats]
     placement = np.where(event, below[cell] / others, above[cell] / events)
     area = float((w * event) @ placement) / events
     units = np.array([sample.units_with(part) for part in (event, ~event)])
-    own = np.sqrt(units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units)
-    return area, (placement - area) * np.where(event, own[0] / events, own[1] / others)
+    factors = np.sqrt(units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units)
+    return area, (placement - area) * np.where(event, factors[0] / events, factors[1] / others)
 
 
 def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tuple[float, Floats]:
@@ -336,12 +337,12 @@ def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tup
     weights : (n,) weight of each row; None counts all alike.
     """
     cell = np.unique(risk, return_inverse=True)[1]
-    own = event if weights is None else weights * event
-    events = np.bincount(cell, own)
+    hits = event if weights is None else weights * event
+    events = np.bincount(cell, hits)
     rows = np.bincount(cell, weights)
     if not events.any():
         return math.nan, np.full(len(risk), math.nan)
-    rows_above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
+    rows_above, events_above = (np.cumsum(counts[::-1])[::-1] for counts in (rows, events))
     rows_above = np.where(rows_above > 0, rows_above, 1.0)
     precision = events_above / rows_above
     value = float(events @ precision / events.sum())
@@ -353,10 +354,10 @@ def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tup
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:
     """Return an (n,) mask of labels with fewer than k classes before them, by probability, second key and number."""
     at = np.arange(len(probs))
-    own = labels[:, None]
+    label = labels[:, None]
     of_label = probs[at, labels][:, None]
     its_key = ranking[at, labels][:, None]
-    ahead = (ranking > its_key) | ((ranking == its_key) & (np.arange(probs.shape[1]) < own))
+    ahead = (ranking > its_key) | ((ranking == its_key) & (np.arange(probs.shape[1]) < label))
     ahead = (probs > of_label) | ((probs == of_label) & ahead)
     return np.asarray(np.count_nonzero(ahead, axis=1) < k)
 
@@ -369,8 +370,8 @@ def mean_score(
         return weighted_mean(values, weights)
     if values.dtype == bool:
         return share_of_rows(values, weights, clusters).of_share(0)
-    kept, rows = Rows.checked(np.full(len(values), True), weights, "sampling", clusters)
-    return cut(rows.mean_of(values[kept]).interval(), -np.inf if signed else 0.0, np.inf)
+    positive, rows = Rows.checked(np.full(len(values), True), weights, "sampling", clusters)
+    return cut(rows.mean_of(values[positive]).interval(), -np.inf if signed else 0.0, np.inf)
 
 
 @score
@@ -515,14 +516,16 @@ def _mean_among(
     values: Floats, chosen: Bools, weights: Any, clusters: Any, ci: bool
 ) -> float | Interval:
     """Weighted mean of (n,) values among some rows; with ``ci`` its interval, that of a ratio of two means."""
-    kept, rows = Rows.checked(chosen, weights, "sampling", clusters)
-    weight = rows.weights * chosen[kept]
+    positive, rows = Rows.checked(chosen, weights, "sampling", clusters)
+    weight = rows.weights * chosen[positive]
     total = float(weight.sum())
     if not total:
         return UNKNOWN if ci else math.nan
-    value = float(weight @ values[kept]) / total
+    value = float(weight @ values[positive]) / total
     if not ci:
         return value
     return cut(
-        rows.estimate(value, (values[kept] - value) * chosen[kept] / total).interval(), 0.0, 1.0
+        rows.estimate(value, (values[positive] - value) * chosen[positive] / total).interval(),
+        0.0,
+        1.0,
     )

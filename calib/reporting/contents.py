@@ -24,7 +24,7 @@ from calib.evaluation.compare import BASELINE
 from calib.evaluation.describe import Recommendation
 from calib.evaluation.evaluation import raw_model
 from calib.evaluation.view import View, view_of
-from calib.formatting import Displayed, listed, one_line, percent, plural
+from calib.formatting import Displayed, listed, percent, plural, single_line
 from calib.parameters import written
 from calib.plots.style import Style, method_style
 from calib.registry import registry_name
@@ -71,8 +71,8 @@ class Source:
     @property
     def simulated(self) -> bool:
         """True for data that were drawn from known distributions, not predicted by a model."""
-        known = SAMPLES.get(self.sample or "")
-        return known is not None and known.simulated
+        sample = SAMPLES.get(self.sample or "")
+        return sample is not None and sample.simulated
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Report(Displayed):
         What to take; None where no method has a score to decide by.
     source : Source
         Where the data came from.
-    made : datetime
+    created : datetime
         When, in UTC.
     audit : Audit or None
         Of all rows of the raw model; its verdict is the head.
@@ -147,7 +147,7 @@ class Report(Displayed):
     rows: tuple[Predictions, Predictions] | None = None
     recommendation: Recommendation | None = None
     source: Source = field(default_factory=Source)
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
     audit: Audit | None = None
 
     @classmethod
@@ -195,7 +195,7 @@ class Report(Displayed):
     @classmethod
     def from_comparison(
         cls,
-        found: Comparison,
+        comparison: Comparison,
         data: Predictions,
         parts: tuple[Predictions, Predictions],
         calibrators: Mapping[str, Calibrator],
@@ -205,14 +205,14 @@ class Report(Displayed):
 
         Parameters
         ----------
-        found : Comparison
+        comparison : Comparison
             From :func:`calib.auditing.compare.compare`.
         data : Predictions
             All rows.
         parts : tuple of Predictions
             Calibration and test rows. The first is empty where nothing was fitted for this.
         calibrators : mapping of str to Calibrator
-            Those that were compared, fitted, by their names in ``found``.
+            Those that were compared, fitted, by their names in ``comparison``.
         **about
             ``source`` of the report.
 
@@ -235,23 +235,28 @@ class Report(Displayed):
         test = parts[1]
         raw = {BASELINE: raw_model(test)}
         fitted = {**raw, **calibrators}
-        titles = dict(zip(found.table["method"], found.table["title"], strict=True))
+        titles = dict(zip(comparison.table["method"], comparison.table["title"], strict=True))
         methods: list[ReportedMethod] = []
-        for key, evaluation in found.evaluations.items():
+        for key, evaluation in comparison.evaluations.items():
             name = registry_name(fitted[key]) or key
             style = method_style(name, sum(other.name == name for other in methods))
             methods.append(
                 ReportedMethod(
-                    key, name, titles[key], style, fitted[key], evaluation, *found.seconds[key]
+                    key, name, titles[key], style, fitted[key], evaluation, *comparison.seconds[key]
                 )
             )
         return cls.from_parts(
-            data, parts, methods, found.table, recommendation=found.recommendation, **about
+            data,
+            parts,
+            methods,
+            comparison.table,
+            recommendation=comparison.recommendation,
+            **about,
         )
 
     def __repr__(self) -> str:
-        shown = [method.title for method in self.methods]
-        return f"<Report on {one_line(self.data.name)!r}: {listed(shown)} on {plural(self.n_test, 'test row')}>"
+        titles = [method.title for method in self.methods]
+        return f"<Report on {single_line(self.data.name)!r}: {listed(titles)} on {plural(self.n_test, 'test row')}>"
 
     @property
     def view(self) -> View:

@@ -39,9 +39,9 @@ def html(report: Report) -> str:
     """
     first, *more = sections(report)
     template = environment().get_template("report.html")
-    shown = {"report": report, "first": first, "sections": more}
+    context = {"report": report, "first": first, "sections": more}
     styles = Markup(CSS)
-    return template.render(**shown, policy=policy(), scripts=scripts(), methods_css=styles)
+    return template.render(**context, policy=policy(), scripts=scripts(), methods_css=styles)
 
 
 def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:
@@ -139,22 +139,22 @@ def report(
         parts = rows.take([]), rows  # nothing is fitted on them
     else:
         parts = rows.split(part, random_state)
-    found = compare(calibrators, *parts, view)
+    comparison = compare(calibrators, *parts, view)
     if not calibrators:
-        found = replace(found, recommendation=None)  # there was nothing to choose from
-    given = {"path": path.name, "part": part, "random_state": random_state, "view": view,
+        comparison = replace(comparison, recommendation=None)  # there was nothing to choose from
+    arguments = {"path": path.name, "part": part, "random_state": random_state, "view": view,
              "name": name, **options}  # fmt: skip
-    source = Source(call=_call(data, methods, given), part=part, seed=random_state)
-    compared = {key: method for key, method in calibrators.items() if key in found.evaluations}
-    made = Report.from_comparison(found, rows, parts, compared, source=source)
+    source = Source(call=_call(data, methods, arguments), part=part, seed=random_state)
+    compared = {key: method for key, method in calibrators.items() if key in comparison.evaluations}
+    result = Report.from_comparison(comparison, rows, parts, compared, source=source)
     try:
-        path.write_text(html(made), encoding="utf-8")
+        path.write_text(html(result), encoding="utf-8")
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise CalibrationError(
             f"The report cannot be written to {str(path)!r} ({why}); give another path."
         ) from error
-    return made
+    return result
 
 
 def _target(path: str | Path) -> Path:
@@ -197,14 +197,14 @@ def _calibrators(
     return {name: calibrator(name, random_state=seed) for name in names if name != BASELINE}
 
 
-def _call(data: Any, methods: Any, given: dict[str, Any]) -> str:
+def _call(data: Any, methods: Any, arguments: dict[str, Any]) -> str:
     """The line of Python that makes the report again; arrays are called probs and labels."""
     what = "data" if isinstance(data, Predictions) else "probs, labels"
     if isinstance(data, (str, Path)):
         what = repr(str(data))
     usual = {"part": None, "random_state": 0, "view": "event", "name": None}
     changed = {
-        key: value for key, value in given.items() if key not in usual or value != usual[key]
+        key: value for key, value in arguments.items() if key not in usual or value != usual[key]
     }
     if methods is not None:
         changed["methods"] = dict(methods) if isinstance(methods, Mapping) else list(methods)
@@ -217,15 +217,17 @@ def html_of(result: Audit | Calibrator | Recommendation | Comparison | Report) -
     """Format a result as HTML in which every text is escaped."""
     table, title = None, repr(result)
     if isinstance(result, Audit):
-        title, said = result.verdict, []
+        title, sentences = result.verdict, []
         table = findings_table(result)
     elif isinstance(result, Calibrator):
-        said = result.notes() if result.fitted else []
+        sentences = result.notes() if result.fitted else []
     elif isinstance(result, Recommendation):
-        said = result.sentences(lambda name: METHODS[name].title if name in METHODS else name)
+        sentences = result.sentences(lambda name: METHODS[name].title if name in METHODS else name)
     else:
         view = result.view if isinstance(result, Report) else result.evaluations[BASELINE].view
-        said = verdict_paragraphs(result.table, result.recommendation)
-        said += result.groups if isinstance(result, Comparison) else ()
+        sentences = verdict_paragraphs(result.table, result.recommendation)
+        sentences += result.groups if isinstance(result, Comparison) else ()
         table = score_table(result.table, view, id="")
-    return environment().get_template("notebook.html").render(title=title, said=said, table=table)
+    return (
+        environment().get_template("notebook.html").render(title=title, said=sentences, table=table)
+    )

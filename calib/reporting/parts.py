@@ -31,7 +31,7 @@ from calib.evaluation.comparison_table import (
     first_scores,
     score_rows,
 )
-from calib.evaluation.score_registry import said_of_intervals
+from calib.evaluation.score_registry import describe_intervals
 from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import (
@@ -54,7 +54,7 @@ from calib.plots.reliability import (
     reliability_diagram,
     usual_scale,
 )
-from calib.registry import METHODS, said_of_kind
+from calib.registry import METHODS, describe_exclusions
 from calib.reporting.contents import Report, ReportedMethod, commands
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ def figure_html(fig: Any, caption: str = "") -> Markup:
 
 def figures_html(figures: Sequence[Any]) -> Markup:
     """Figures side by side, as many as the width has room for; each, or each with its caption."""
-    made = [figure_html(*one) if isinstance(one, tuple) else figure_html(one) for one in figures]
-    return Markup('<div class="row">{}</div>').format(Markup("").join(made))
+    elements = [
+        figure_html(*figure) if isinstance(figure, tuple) else figure_html(figure)
+        for figure in figures
+    ]
+    return Markup('<div class="row">{}</div>').format(Markup("").join(elements))
 
 
 _UNPRINTABLE = re.compile(
@@ -147,10 +150,10 @@ class Tile(NamedTuple):
 
 @dataclass(frozen=True)
 class Tiles:
-    """Numbers before and after, in large print; ``said`` is of what."""
+    """Numbers before and after, in large print, over a caption."""
 
     tiles: Sequence[Tile]
-    said: str
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -250,12 +253,16 @@ def score_table(
 def scores(report: Report) -> Iterator[Block]:
     """The table of all methods, what its numbers are, and all numbers in full to save."""
     yield score_table(report.table, report.view)
-    one = report.methods[0].evaluation
+    evaluation = report.methods[0].evaluation
     yield Note(
         " ".join(
             filter(
                 None,
-                [INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)],
+                [
+                    INTERVALS,
+                    describe_intervals(evaluation.n_clusters),
+                    describe_exclusions(report.data),
+                ],
             )
         )
     )
@@ -300,7 +307,7 @@ def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
 
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
     """Tiles with a method's changes of some scores of the raw model."""
-    found = []
+    entries = []
     for key, (before, after) in changes(report.table, chosen.key, keys).items():
         title = SCORES[key].seen(report.view).title
         write: Callable[[float], str] = number
@@ -310,11 +317,11 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
             write = points
             signed_as = points
         texts = write(before), write(after.value), with_interval(after.difference, signed_as)
-        found.append(
+        entries.append(
             Tile(title, *(text.replace("−", "-") for text in texts))
         )  # as all tables write minus
     return Tiles(
-        found,
+        entries,
         f"From the raw model to {chosen.title}, and the paired change with the 95 % interval that holds for all "
         "comparisons of all methods together.",
     )
@@ -330,8 +337,8 @@ def groups(report: Report) -> Iterator[Block]:
     if judged:
         yield f"With {methods[-1].title}: {gap_sentence(last.average, last.off, judged, str)}"
     rows: list[list[str | Cell]] = []
-    for group, *before in zip(*(each.in_order(last) for each in (last, *others)), strict=True):
-        gaps = [interval_cell(each.gap, points) for each in (*before, group)]
+    for group, *before in zip(*(result.in_order(last) for result in (last, *others)), strict=True):
+        gaps = [interval_cell(subgroup.gap, points) for subgroup in (*before, group)]
         rows.append([group.name, f"{group.rows:,}", percent(group.observed), *gaps])
     head = [
         "group",
@@ -361,7 +368,12 @@ def facts(report: Report) -> list[Block]:
     if report.audit is not None:
         noticed = report.audit.beyond(noticed)
     if noticed:
-        blocks.append([f"{one.level.capitalize()}: {one.message} {one.action}" for one in noticed])
+        blocks.append(
+            [
+                f"{finding.level.capitalize()}: {finding.message} {finding.action}"
+                for finding in noticed
+            ]
+        )
     return blocks
 
 
@@ -370,23 +382,23 @@ def about_methods(report: Report) -> list[Block]:
     rows: list[list[str | Cell]] = []
     for method in report.methods:
         about = METHODS[method.name]
-        made = method.calibrator
-        usual = {f.name: f.default for f in fields(made)}
+        calibrator = method.calibrator
+        usual = {f.name: f.default for f in fields(calibrator)}
         changed = [
             f"{name} {value} (by default {usual[name]})"
             if value != usual[name]
             else f"{name} {value}"
-            for name, value in made.get_params().items()
+            for name, value in calibrator.get_params().items()
         ]
         measured = method.fit_seconds == method.fit_seconds and method.name != "identity"
-        said = f"{about.summary} {about.paper}." if about.paper else about.summary
+        text = f"{about.summary} {about.paper}." if about.paper else about.summary
         rows.append(
             [
                 method.title,
-                Cell(said, " ".join(made.notes())),
+                Cell(text, " ".join(calibrator.notes())),
                 ", ".join(changed),
                 number(method.fit_seconds) if measured else "–",
-                device_of(made) if measured else "–",
+                device_of(calibrator) if measured else "–",
                 number(method.predict_seconds),
             ]
         )
@@ -406,18 +418,19 @@ def again(report: Report) -> list[Block]:
     lines = Markup("").join(
         Markup("<pre><code>{}</code></pre>").format(line) for line in commands(report)
     )
-    said = f"{where}, with calib and the packages below. The same versions give the same numbers; seconds differ."
+    text = f"{where}, with calib and the packages below. The same versions give the same numbers; seconds differ."
     installed = {
         **versions(),
         "plotly": plotly.__version__,
         "system": f"{platform.system()} {platform.machine()}",
     }
-    return [said, lines, Table("versions", [], list(installed.items()))]
+    return [text, lines, Table("versions", [], list(installed.items()))]
 
 
 def findings_table(audit: Audit) -> Table:
     """Findings of an audit, one a row: mark, check and sentence."""
     rows: list[list[str | Cell]] = [
-        [SEVERITIES[each.severity], each.check, each.sentence] for each in audit.findings
+        [SEVERITIES[finding.severity], finding.check, finding.sentence]
+        for finding in audit.findings
     ]
     return Table("findings", ["", "check", "finding"], rows)

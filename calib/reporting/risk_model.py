@@ -45,21 +45,23 @@ class Model:
 
     def net_benefit(self, thresholds: Floats) -> NetBenefit:
         """Net benefit at these thresholds."""
-        one = self.method.evaluation
-        return net_benefit(self.risks, one.pair[1], thresholds, one.weights, one.clusters)
+        evaluation = self.method.evaluation
+        return net_benefit(
+            self.risks, evaluation.pair[1], thresholds, evaluation.weights, evaluation.clusters
+        )
 
 
 def first(report: Report, models: list[Model]) -> Section:
     """The first page."""
-    one = report.methods[0].evaluation
+    evaluation = report.methods[0].evaluation
     panel = models[0].panel
-    events = int(one.pair[1].sum())
+    events = int(evaluation.pair[1].sum())
     by_weight = ""
-    if one.weights is not None:
+    if evaluation.weights is not None:
         by_weight = f", {percent(panel.event_rate)} by weight"
     about = (
-        f"{plural(len(one), 'row')} that no calibrator was fitted on; the event is {report.view.event_name}, in "
-        f"{events:,} of them ({percent(events / len(one))}){by_weight}. {parts.of_weights(report)}"
+        f"{plural(len(evaluation), 'row')} that no calibrator was fitted on; the event is {report.view.event_name}, in "
+        f"{events:,} of them ({percent(events / len(evaluation))}){by_weight}. {parts.of_weights(report)}"
     ).strip()
     return Section("answer", "Risk model:", about, list(_first(report, models)))
 
@@ -81,11 +83,15 @@ def models_of(report: Report) -> list[Model]:
     """The raw model and, where there is one, a calibrator, on the test rows."""
     models = []
     for method in report.before_and_after:
-        one = method.evaluation
-        risks, came = one.pair
-        kind = None if one.weights is None else report.data.weight_kind
+        evaluation = method.evaluation
+        risks, observed = evaluation.pair
+        kind = None if evaluation.weights is None else report.data.weight_kind
         models.append(
-            Model(method, risks, risk_model(risks, came, one.weights, kind, one.clusters))
+            Model(
+                method,
+                risks,
+                risk_model(risks, observed, evaluation.weights, kind, evaluation.clusters),
+            )
         )
     return models
 
@@ -95,7 +101,7 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     last = models[-1].panel
     tested = f" on {plural(report.n_test, 'test row')}" if report.n_calibration else ""
     if len(models) > 1:
-        found = [
+        entries = [
             Tile(
                 raw[key].title,
                 number(raw[key].value),
@@ -105,8 +111,8 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
             for key in FIRST
         ]
         weighted = ", weighted" if models[0].method.evaluation.weights is not None else ""
-        said = f"From the raw model to {models[-1].title}{weighted}{tested}, with the 95 % interval of the second."
-        yield Tiles(found, f"{said} A calibrated model has an O:E and a slope of 1.")
+        caption = f"From the raw model to {models[-1].title}{weighted}{tested}, with the 95 % interval of the second."
+        yield Tiles(entries, f"{caption} A calibrated model has an O:E and a slope of 1.")
     yield finding(models[0], f"The model's risks of “{report.view.event_name}”{tested}")
     if len(models) > 1:
         yield finding(models[-1], f"After {models[-1].title}{tested}")
@@ -140,8 +146,13 @@ def _panel(models: list[Model]) -> Table:
     """Each measure of each model: value, interval, and what that says."""
     rows: list[list[str | Cell]] = []
     for measure in models[0].panel.measures:
-        each = [model.panel[measure.key] for model in models]
-        rows.append([measure.title, *(_said(one.interval, one.meaning) for one in each)])
+        measures = [model.panel[measure.key] for model in models]
+        rows.append(
+            [
+                measure.title,
+                *(_meaning_cell(result.interval, result.meaning) for result in measures),
+            ]
+        )
     tests = [model.panel.spiegelhalter for model in models]
     rows.append(["Spiegelhalter's z", *(Cell(number(test.z), test.meaning) for test in tests)])
     clipped = [
@@ -152,7 +163,7 @@ def _panel(models: list[Model]) -> Table:
     return Table("panel", ["measure", *(model.title for model in models)], rows, note)
 
 
-def _said(interval: Interval, meaning: str) -> Cell:
+def _meaning_cell(interval: Interval, meaning: str) -> Cell:
     return Cell(with_interval(interval), meaning or "does not exist for these rows")
 
 
@@ -202,16 +213,19 @@ def _benefit(models: list[Model]) -> Table:
     """Net benefit of each model and of acting on all, the difference, and interventions avoided."""
     first = models[0]
     last = models[-1]
-    one, (_, few) = last.method.evaluation, thresholds_of(first.panel.event_rate)
-    each = [model.net_benefit(few) for model in models]
+    evaluation, (_, few) = last.method.evaluation, thresholds_of(first.panel.event_rate)
+    benefits = [model.net_benefit(few) for model in models]
     head = ["threshold", *(model.title for model in models), "acting on all"]
-    note = (
-        f"Net benefit per row{'' if one.weights is None else ', weighted'}; acting on none has 0."
-    )
+    note = f"Net benefit per row{'' if evaluation.weights is None else ', weighted'}; acting on none has 0."
     gain = None
     if len(models) > 1:
         gain = net_benefit_difference(
-            last.risks, first.risks, one.pair[1], few, one.weights, one.clusters
+            last.risks,
+            first.risks,
+            evaluation.pair[1],
+            few,
+            evaluation.weights,
+            evaluation.clusters,
         ).difference
         head.append("difference")
         note += f" The difference is {last.title} less {first.title}, paired by row."
@@ -219,11 +233,13 @@ def _benefit(models: list[Model]) -> Table:
     for place, threshold in enumerate(few.tolist()):
         cells = [
             round_percent(threshold),
-            *(with_interval(found.model.at(place)) for found in each),
+            *(with_interval(benefit.model.at(place)) for benefit in benefits),
         ]
-        cells.append(number(float(each[-1].treat_all.value[place])))
+        cells.append(number(float(benefits[-1].treat_all.value[place])))
         cells += [] if gain is None else [with_interval(gain.at(place))]
-        rows.append([*cells, with_interval([100.0 * end for end in each[-1].avoided.at(place)])])
+        rows.append(
+            [*cells, with_interval([100.0 * end for end in benefits[-1].avoided.at(place)])]
+        )
     return Table(
         "net-benefit",
         [*head, "interventions avoided of 100"],

@@ -22,7 +22,7 @@ from calib.diagnostics.risk_coverage import (
 )
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import verdict_paragraphs
-from calib.evaluation.score_registry import said_of_intervals
+from calib.evaluation.score_registry import describe_intervals
 from calib.formatting import brackets, number, percent, plural, round_percent, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram
@@ -60,8 +60,8 @@ def sections(report: Report) -> Iterator[Section]:
         tested = f"; all other numbers are of {plural(report.n_test, 'test row')}"
         verdict = f"On {rows}: {verdict}"
     yield replace(opening, blocks=[verdict, *opening.blocks])
-    found = [parts.findings_table(report.audit)]
-    yield Section("audit", "Audit", f"every check of the raw model on {rows}{tested}", found)
+    blocks = [parts.findings_table(report.audit)]
+    yield Section("audit", "Audit", f"every check of the raw model on {rows}{tested}", blocks)
     of_checklist = ", TRIPOD+AI 5, 7, 8 and 11" if view.is_event else ""
     yield Section(
         "data-section",
@@ -97,11 +97,13 @@ def sections(report: Report) -> Iterator[Section]:
 def _about(report: Report) -> str:
     rows = report.n_calibration + report.n_test
     others = plural(len(report.methods) - 1, "calibrator")
-    said = f"{plural(rows, 'row')}, {plural(report.data.n_classes, 'class', 'classes')}."
+    sentence = f"{plural(rows, 'row')}, {plural(report.data.n_classes, 'class', 'classes')}."
     if len(report.methods) == 1:
-        return said
+        return sentence
     fitted = f"fitted on {report.n_calibration:,} rows" if report.n_calibration else "fitted before"
-    return f"{said} {others}, {fitted}, and the raw model on {plural(report.n_test, 'test row')}."
+    return (
+        f"{sentence} {others}, {fitted}, and the raw model on {plural(report.n_test, 'test row')}."
+    )
 
 
 def _first(report: Report) -> Iterator[Block]:
@@ -165,8 +167,13 @@ def _confidence_in_answers(report: Report) -> Section:
 
 
 def _curve(method: ReportedMethod) -> RiskCoverage:
-    one = method.evaluation
-    return risk_coverage(one.confidence, one.correct, clusters=one.clusters, weights=one.weights)
+    evaluation = method.evaluation
+    return risk_coverage(
+        evaluation.confidence,
+        evaluation.correct,
+        clusters=evaluation.clusters,
+        weights=evaluation.weights,
+    )
 
 
 def _level_and_guarantees(report: Report) -> Iterator[Block]:
@@ -190,12 +197,12 @@ def _level_and_guarantees(report: Report) -> Iterator[Block]:
     drawn = risk_diagram(lines, usual, title="Error among the answered", height=parts.HEIGHT)
     yield figures_html([*parts.reliability(models), drawn])
     yield Note(explain_diagram(report.view))
-    yield _answered(models, curves, promised, said_of_intervals(models[0].evaluation.n_clusters))
+    yield _answered(models, curves, promised, describe_intervals(models[0].evaluation.n_clusters))
 
 
 def accepted_errors(usual: float, error: float) -> list[float]:
     """The usual error and round ones that are below the error on all rows, down to a twentieth of the usual one."""
-    return [each for each in ROUND_ERRORS if each == usual or usual / 20 <= each < error]
+    return [rate for rate in ROUND_ERRORS if rate == usual or usual / 20 <= rate < error]
 
 
 def _share(share: Interval) -> Cell:
@@ -210,12 +217,12 @@ def _answered(
 ) -> Table:
     """Share of answers at each accepted error, found on all test rows, and guaranteed."""
     rows: list[list[str | Cell]] = []
-    for error, one in promised.items():
+    for error, certified in promised.items():
         shares = [_share(answerable(curve, error).coverage) for curve in curves]
-        found, rule = one.found, one.made.rule
+        judged, rule = certified.found, certified.made.rule
         sure: list[str | Cell] = ["none", "–", "–"]
-        if found is not None and rule is not None:
-            sure = [number(rule.threshold, 4), _share(found.coverage), _share(found.error)]
+        if judged is not None and rule is not None:
+            sure = [number(rule.threshold, 4), _share(judged.coverage), _share(judged.error)]
         rows.append([round_percent(error), *shares, *sure])
     head = [
         "accepted error",

@@ -20,7 +20,7 @@ from calib.formatting import number, plural
 from calib.metrics import brier, ece, nll
 from calib.metrics.confidence import scored_pair
 from calib.numerics import Ints
-from calib.parameters import shown
+from calib.parameters import short_repr
 
 
 def check_labels_known(labels: npt.NDArray[Any], name: str) -> None:
@@ -52,7 +52,7 @@ def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
     given = labels.ravel().tolist()
     place = {label: k for k, label in enumerate(classes.tolist())}
     if unknown := [label for label in given if label not in place]:
-        found = ", ".join(map(shown, sorted(set(unknown), key=str)[:3]))
+        found = ", ".join(map(short_repr, sorted(set(unknown), key=str)[:3]))
         raise CalibrationError(
             f"{len(unknown):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
             f"was fitted on: {found}; fit it on rows of these classes too."
@@ -314,7 +314,7 @@ class ReliabilityDisplay:
             column = next((k for k, label in enumerate(known.tolist()) if label == pos_label), None)
             if column is None:
                 raise CalibrationError(
-                    f"pos_label {shown(pos_label)} is none of {', '.join(map(str, known[:10]))}."
+                    f"pos_label {short_repr(pos_label)} is none of {', '.join(map(str, known[:10]))}."
                 )
             pair = probs if probs.ndim == 1 else probs[:, column], codes == column
             view = replace(EVENT, column=column, event_name=str(pos_label))

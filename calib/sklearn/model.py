@@ -23,7 +23,7 @@ from calib.canonical import DEFAULT_FLOOR, Kind
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
-from calib.parameters import check_by_name, shown
+from calib.parameters import check_by_name, short_repr
 from calib.registry import METHODS, calibrator, methods_that_take
 from calib.sklearn.evaluation import check_labels_known, class_indices
 
@@ -377,15 +377,15 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         folds = self.cv
         if isinstance(folds, str):
             raise CalibrationError(
-                f"cv={shown(folds)} must be a number of folds or a splitter; an estimator that is fitted already is "
-                "given as sklearn.frozen.FrozenEstimator(estimator)."
+                f"cv={short_repr(folds)} must be a number of folds or a splitter; an estimator that is fitted already "
+                "is given as sklearn.frozen.FrozenEstimator(estimator)."
             )
         if groups is not None and isinstance(folds, (int, np.integer)):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
         if not splits:
             raise CalibrationError(
-                f"cv={shown(self.cv)} gives no folds; give a number of them, or a splitter."
+                f"cv={short_repr(self.cv)} gives no folds; give a number of them, or a splitter."
             )
         held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
         for number, (train, test) in enumerate(splits, 1):
@@ -399,8 +399,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if len(absent := np.setdiff1d(y[held], y[train][held[train]])):
                 raise CalibrationError(
                     f"The training part of fold {number} of {len(splits)} holds no row of class "
-                    f"{shown(absent.tolist()[0])}{'' if held.all() else ' with a weight above 0'}; use other folds, or "
-                    "calibrate a FrozenEstimator on other rows."
+                    f"{short_repr(absent.tolist()[0])}{'' if held.all() else ' with a weight above 0'}; use other "
+                    "folds, or calibrate a FrozenEstimator on other rows."
                 )
         return splits
 

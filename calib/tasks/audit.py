@@ -10,7 +10,15 @@ import numpy as np
 
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import class_frequencies, raw_model
-from calib.formatting import Displayed, aligned, number, one_line, percent, points, points_between
+from calib.formatting import (
+    Displayed,
+    aligned,
+    number,
+    percent,
+    points,
+    points_between,
+    single_line,
+)
 from calib.metrics import ece
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.estimate import Estimate
@@ -118,12 +126,12 @@ class TaskAudit(Displayed):
         lines = [head]
         for row in self.tasks:
             if row.reason:
-                lines.append((one_line(row.task), row.reason, "", "", "", "", "", ""))
+                lines.append((single_line(row.task), row.reason, "", "", "", "", "", ""))
                 continue
             gap = f"{points(row.gap.value)} ({points_between(row.gap.low, row.gap.high)})"
             scores = (number(row.ece), number(row.nll), number(row.base_nll))
             shares = (percent(row.stated), percent(row.observed))
-            lines.append((one_line(row.task), *shares, gap, *scores, f"{row.rows:,}"))
+            lines.append((single_line(row.task), *shares, gap, *scores, f"{row.rows:,}"))
         return "\n".join(aligned(lines))
 
 

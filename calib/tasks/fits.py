@@ -18,7 +18,7 @@ from calib.export.npz import npz_bytes
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.export.writer import SCRIPT, script, zipped
-from calib.formatting import one_line
+from calib.formatting import single_line
 from calib.registry import calibrator
 from calib.tasks.tasks import Tasks
 from calib.tasks.thresholds import TaskThreshold, TaskThresholds, certified
@@ -127,7 +127,7 @@ class FittedTasks(Mapping[str, ExportedCalibrator]):
         return path
 
     def __repr__(self) -> str:
-        head = f"<FittedTasks: {', '.join(map(one_line, self))}>"
+        head = f"<FittedTasks: {', '.join(map(single_line, self))}>"
         return head if self.target_accuracy is None else f"{head}\n{self.table()}"
 
     def table(self) -> str:

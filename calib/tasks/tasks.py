@@ -13,7 +13,7 @@ from calib.data import Predictions
 from calib.decisions.selective import fewest_answers
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import raw_model
-from calib.formatting import aligned, one_line, percent
+from calib.formatting import aligned, percent, single_line
 from calib.numerics import Ints
 from calib.tasks.thresholds import TaskThreshold, TaskThresholds, certified
 
@@ -139,9 +139,9 @@ class Tasks(Mapping[str, Predictions]):
         lines = [("task", "rows", "classes", "accuracy", "left out")]
         for name, data in self.predictions.items():
             size = (f"{len(data):,}", str(data.n_classes), percent(data.accuracy))
-            lines.append((one_line(name), *size, self._left_out(name)))
+            lines.append((single_line(name), *size, self._left_out(name)))
         for name, reason in self.reasons.items():
-            lines.append((one_line(name), "", "", reason, self._left_out(name)))
+            lines.append((single_line(name), "", "", reason, self._left_out(name)))
         units = len(np.unique(self.clusters))
         clusters = "" if units == self.n_rows else f", {units:,} clusters"
         head = f"<Tasks: {self.kind} over {self.n_rows:,} rows{clusters}>"

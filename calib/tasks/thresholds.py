@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from calib.decisions.judgement import certify, judge_answers
 from calib.decisions.rules import AnswerAbove
 from calib.decisions.selective import Guarantee
-from calib.formatting import Displayed, aligned, number, one_line, percent, plural
+from calib.formatting import Displayed, aligned, number, percent, plural, single_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,13 +138,13 @@ class TaskThresholds(Displayed):
             if row.threshold is None:
                 missing = row.labels_missing
                 lacks = "" if missing is None else f"; lacks {plural(missing, 'label')}"
-                lines.append((one_line(row.task), "none", f"{row.reason}{lacks}", "", ""))
+                lines.append((single_line(row.task), "none", f"{row.reason}{lacks}", "", ""))
                 continue
             assert row.accuracy is not None and row.low is not None
             assert row.high is not None and row.coverage is not None
             accuracy = f"{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
             cells = (number(row.threshold), accuracy, percent(row.coverage), f"{row.rows:,}")
-            lines.append((one_line(row.task), *cells))
+            lines.append((single_line(row.task), *cells))
         return "\n".join(aligned(lines))
 
 

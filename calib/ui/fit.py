@@ -19,8 +19,8 @@ from calib.engine import Job
 from calib.formatting import listed, number, plural, signed
 from calib.registry import (
     METHODS,
+    describe_exclusions,
     missing_arrays,
-    said_of_kind,
     short_of_rows,
 )
 from calib.ui import fits
@@ -233,7 +233,7 @@ def _choose(methods: list[str]) -> None:
 
 def _left_out(data: Predictions) -> None:
     """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
-    if said := said_of_kind(data):
+    if said := describe_exclusions(data):
         st.caption(said)
     able = [
         name for name, method in METHODS.items() if can_learn(method.cls, data)

@@ -29,7 +29,7 @@ from calib.diagnostics.histograms import Frequencies
 from calib.diagnostics.judgement import both_parts
 from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import class_in_words, escape_markdown, listed, number, percent, plural
+from calib.formatting import class_phrase, escape_markdown, listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.maps import (
     EndRow,
@@ -265,7 +265,7 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
         begin = taken if taken in keys else next(iter(keys), RAW)
         aside = [key for key in keys if key != begin]
         chosen = widgets.choose(with_map, "maps/methods", "Maps", aside=aside)
-    name = None if target is None else class_in_words(session.data.name_of(target))
+    name = None if target is None else class_phrase(session.data.name_of(target))
     rows = rows_of_class(session, target)
     raw = judged(session, fits[0], target, rows)
     maps = [
@@ -312,7 +312,7 @@ def whose_map(calibration: Predictions) -> int | None:
     def title(k: int) -> str:
         if k == POOLED:
             return f"All {n_classes:,} classes, pooled"
-        return f"{class_in_words(calibration.name_of(k))} · {plural(int(frequency[k]), 'calibration row')}"
+        return f"{class_phrase(calibration.name_of(k))} · {plural(int(frequency[k]), 'calibration row')}"
 
     options = [*([POOLED] if n_classes > 2 else []), *range(n_classes)]
     usual = 0 if n_classes > 2 else 1
@@ -367,7 +367,7 @@ def choose_bin(
     seen = rows.frequencies
     scores, _ = class_pairs(session.test.logits, session.test.labels, target)
     which = int(np.abs(seen.score - log_odds).argmin())
-    name = literal(class_in_words(session.data.name_of(target)))
+    name = literal(class_phrase(session.data.name_of(target)))
     held = np.searchsorted(seen.edges, scores, side="right") == which
     choose_rows(
         raw, f"log-odds of {name} about {number(log_odds)}", held, pair_of_class(raw, target)

@@ -13,7 +13,7 @@ import streamlit as st
 from calib.diagnostics.bins import BIN_COUNTS, ErrorByBins, error_by_bins
 from calib.diagnostics.reliability import DiagramParts, default_bins, diagram_parts
 from calib.evaluation import SCORES
-from calib.evaluation.score_registry import said_of_intervals
+from calib.evaluation.score_registry import describe_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief, escape_markdown, listed, number, percent, plural, with_interval
 from calib.metrics import cumulative_test, ece
@@ -258,7 +258,7 @@ def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> 
                     explain_diagram(view, parts),
                     partial(_clicked, fit, options),
                 )
-    intervals = said_of_intervals(chosen[0].evaluation.n_clusters)
+    intervals = describe_intervals(chosen[0].evaluation.n_clusters)
     ring = "Rings show where the selected rows lie." if rows is not None else ""
     st.caption(" ".join(filter(None, (note(options, view), intervals, ring))))
 

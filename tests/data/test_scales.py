@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
 import calib
-from calib.canonical import PLAIN, SCALES, check_rescaled, one_of, to_plain
+from calib.canonical import PLAIN, SCALES, check_rescaled, full_scale, to_plain
 from calib.cli import text
 from calib.data import Choices, inspect, load
 from calib.data.build.outputs import decide_form
@@ -24,7 +24,7 @@ def written(probs, scale):
     """Probabilities as a scale writes them, without rounding."""
     if scale == "log":
         return np.log(probs)
-    return probs * (73 if scale == "counts" else one_of(scale))
+    return probs * (73 if scale == "counts" else full_scale(scale))
 
 
 shapes = st.tuples(st.integers(1, 12), st.integers(2, 6))

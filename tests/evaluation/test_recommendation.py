@@ -225,18 +225,18 @@ def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators
     after[np.arange(n), np.where(wrong, (said + 1) % 3, said)] = 0.5
     claims, made = of_two(before, after, labels)
     answer = recommend(claims, calibrators, evaluations=made)
-    assert answer.method == "vector" and answer.beside is not None
-    assert answer.beside.changed.value == pytest.approx(wrong.mean())
-    assert answer.beside.worse == ("accuracy", "ECE")
-    assert answer.beside.after["ECE"].value == scores(made["vector"])["ECE"]
+    assert answer.method == "vector" and answer.changes is not None
+    assert answer.changes.changed.value == pytest.approx(wrong.mean())
+    assert answer.changes.worse == ("accuracy", "ECE")
+    assert answer.changes.after["ECE"].value == scores(made["vector"])["ECE"]
     text = " ".join(answer.sentences())
     losses = "Take vector. Significantly worse with it: Accuracy 0."
     assert text.startswith(losses)
     assert text.index("of the predicted classes change") < text.index("It lowers the NLL")
-    assert recommend(claims, calibrators).beside is None
-    low, high = answer.beside.gap[1:]
+    assert recommend(claims, calibrators).changes is None
+    low, high = answer.changes.gap[1:]
     still = 0.5 - scores(made["vector"])["accuracy"]
-    assert answer.beside.gap.value == pytest.approx(still) and low < still < high < 0
+    assert answer.changes.gap.value == pytest.approx(still) and low < still < high < 0
     assert (
         f"Confidence minus accuracy is then −{-100 * still:.1f} points (" in text
         and "with " not in text[-60:]
@@ -327,7 +327,7 @@ def test_a_gap_that_is_left_is_said_with_who_leaves_none(calibrators):
     }
     claims = Claims({name: scored_on(one) for name, one in made.items()}, relevant={"NLL": 0.05})
     answer = recommend(claims, calibrators, evaluations=made)
-    assert (answer.method, answer.beside.without_gap) == ("temperature", ("platt",))
+    assert (answer.method, answer.changes.without_gap) == ("temperature", ("platt",))
     assert "; with platt it is not significant." in " ".join(answer.sentences())
 
 

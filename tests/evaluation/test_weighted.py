@@ -19,11 +19,11 @@ from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import corp_curve, evaluation_diagram, reliability_curve
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, score_intervals, scores
-from calib.evaluation.comparison_table import said_of_weights
+from calib.evaluation.comparison_table import describe_weights
 from calib.evaluation.describe import FREQUENCIES
 from calib.evaluation.view import EVENT, view_of
 from calib.numerics import softmax
-from calib.registry import presets, said_of_kind
+from calib.registry import describe_exclusions, presets
 from tests.conftest import simulate
 from tests.evaluation.test_clusters import judged
 
@@ -117,15 +117,15 @@ def test_the_interval_of_a_weighted_ece_holds_the_error_of_the_population():
 def test_weights_nobody_has_explained_are_never_applied():
     unsaid = weighted(kind=None)
     assert scores(judged(unsaid)) == scores(judged(replace(unsaid, weights=None)))
-    assert "not applied" in said_of_weights(unsaid)
-    assert said_of_weights(replace(unsaid, weights=None)) == ""
+    assert "not applied" in describe_weights(unsaid)
+    assert describe_weights(replace(unsaid, weights=None)) == ""
 
 
 def test_the_number_of_equal_rows_is_kishs():
     assert metrics.confidence.effective_sample_size(np.full(7, 2.5)) == pytest.approx(7)
     assert metrics.confidence.effective_sample_size([1.0, 3.0]) == pytest.approx(16 / 10)
     data = replace(weighted(4, kind="sampling"), weights=np.array([1.0, 3.0, 0.0, 0.0]))
-    assert "as 2 equal" in said_of_weights(data)
+    assert "as 2 equal" in describe_weights(data)
 
 
 @pytest.mark.parametrize("kind", ["sampling", "frequency"])
@@ -174,9 +174,9 @@ def test_methods_that_take_no_weights_are_left_out_with_one_line():
     found = calib.compare({"geometric": calib.calibrator("imax")}, calibration, test)
     assert "takes no weights" in found.notes["geometric"]
     assert "imax" not in presets(calibration)["All"]
-    said = said_of_kind(calibration)
+    said = describe_exclusions(calibration)
     assert said.startswith("Not here, as they take no weights: ") and "I-Max" in said
-    assert said_of_kind(replace(calibration, weights=None)) == ""
+    assert describe_exclusions(replace(calibration, weights=None)) == ""
 
 
 def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():

@@ -117,7 +117,7 @@ def make_report(names=HOSTILE) -> Report:
     }  # fmt: skip
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
     made = Report.from_comparison(
-        compare(methods, *parts), data, parts, methods, source=source, made=MADE
+        compare(methods, *parts), data, parts, methods, source=source, created=MADE
     )
     timed = [
         replace(method, fit_seconds=0.0123, predict_seconds=0.00456) for method in made.methods

@@ -30,7 +30,7 @@ from calib.data.read.columns import is_pandas, open_arrow, open_frame, open_parq
 from calib.data.read.records import open_json, open_records
 from calib.data.read.text import UTF_16, as_text, infer_encoding, open_spreadsheet, open_text
 from calib.errors import reason
-from calib.formatting import one_line, plural
+from calib.formatting import plural, single_line
 from calib.isolation.sandbox import FILTER, missing_protections
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "eval", "json", "text", "gzip"]
@@ -291,7 +291,7 @@ LONGEST_NAME = 120
 def display_name(path: str | Path) -> str:
     """A file's name for sentences: one line that stays short, with the ending that says what it should hold."""
     name = Path(path).name
-    name = (name if name.isprintable() else one_line(name)) or "The file"
+    name = (name if name.isprintable() else single_line(name)) or "The file"
     ending = PurePath(name).suffix[-12:]
     return (
         name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending

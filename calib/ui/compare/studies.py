@@ -16,12 +16,12 @@ from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import (
     CONFIDENCE_ONLY,
     MARKS_SAID,
+    describe_weights,
     first_scores,
-    said_of_weights,
     score_rows,
     verdict,
 )
-from calib.evaluation.score_registry import EVENT_RATE, said_of_intervals
+from calib.evaluation.score_registry import EVENT_RATE, describe_intervals
 from calib.evaluation.studies import (
     N_SIZE_SPLITS,
     SIZE_SCORES,
@@ -85,9 +85,9 @@ def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
         "on paired differences, with intervals that hold for all comparisons together. "
         f"{view.wording.over_under_title} are not good or bad in themselves."
     )
-    if said := said_of_intervals(fits[0].evaluation.n_clusters):
+    if said := describe_intervals(fits[0].evaluation.n_clusters):
         st.caption(said)
-    if said := said_of_weights(session.test):
+    if said := describe_weights(session.test):
         st.caption(said)
     clipped = [
         f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}"

@@ -13,7 +13,7 @@ from calib.decisions.class_costs import ClassDecision
 from calib.decisions.rules import CostMatrix
 from calib.diagnostics.risk_coverage import CostsBeside, costs_beside_raw
 from calib.errors import CalibrationError
-from calib.formatting import class_in_words, number, percent, plural, safe_cell, with_interval
+from calib.formatting import class_phrase, number, percent, plural, safe_cell, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
@@ -54,7 +54,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
 def asked(session: OpenSession) -> CostMatrix:
     """Let the visitor enter what each action costs."""
     names = [
-        str(safe_cell(class_in_words(name))) for name in session.data.class_names
+        str(safe_cell(class_phrase(name))) for name in session.data.class_names
     ]  # no formula of a spreadsheet
     costs = _matrix(names)
     over = st.number_input(

@@ -22,7 +22,7 @@ from calib.diagnostics.over_under import (
 )
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.view import ConfidenceWording, View
-from calib.formatting import class_in_words, percent, plural, points, points_between
+from calib.formatting import class_phrase, percent, plural, points, points_between
 from calib.metrics.binning import BINNINGS
 from calib.plots.axes import Scale, crowded
 from calib.plots.over_under import (
@@ -288,7 +288,7 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
     titles = {"predicted": "raw model's predicted class", "label": "true class"}
     by = segments("Rows by", titles, "predicted", "classes/by")
     raw = fits[0].evaluation
-    names = np.array([*map(class_in_words, test.class_names)])
+    names = np.array([*map(class_phrase, test.class_names)])
     of_row = names[raw.predicted if by == "predicted" else raw.labels]
     methods = [
         (
