@@ -54,6 +54,8 @@ ONLY_IN = {
     "torch": ("adapters", "export"),
     "torchmetrics": ("adapters",),
     "mlflow": ("adapters",),
+    "inspect_ai": ("adapters",),
+    "lm_eval": ("adapters",),
     "onnx": ("export",),
 }
 
@@ -279,6 +281,8 @@ def test_what_is_imported_is_declared():
         "torch",
         "torchmetrics",
         "mlflow",
+        "inspect_ai",
+        "lm_eval",
     }:  # adapters to what is there
         names = {name.lower() for name in distributions.get(module, [module])}
         assert names & declared, f"pyproject.toml declares no package with the module {module}"

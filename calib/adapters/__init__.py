@@ -1,1 +1,1 @@
-"""Scores of calibration in tools that evaluate models already: torchmetrics and MLflow, which calib does not need."""
+"""Scores of calibration in torchmetrics, MLflow, Inspect and lm-evaluation-harness, none of which calib needs."""

@@ -190,7 +190,7 @@ def _uncertified(guarantee: Guarantee) -> tuple[str, int | None]:
     if not guarantee.tested:
         return f"{plural(n, 'label')} of {guarantee.fewest:,} that it takes", guarantee.fewest - n
     answered, wrong = guarantee.answered, guarantee.wrong
-    reason = f"of the {answered:,} surest {wrong:,} are wrong"
+    reason = f"{wrong:,} of the {answered:,} surest wrong"
     if wrong >= risk * answered:
         return reason, None
     needed = answered

@@ -29,7 +29,9 @@ def test_from_the_table_to_the_bundle_and_through_the_tasks(
 ) -> None:
     page = new_page(browser, color_scheme=scheme, accept_downloads=True)
     page.goto(server)
-    page.locator(".st-key-sample-decisions button").first.click()
+    page.get_by_role("heading", level=1).wait_for()
+    settle(page)
+    page.locator(".st-key-sample-decisions button").first.dispatch_event("click")
     headline = "6 questions over 1,500 rows: complaint and department off"
     expect(page.get_by_role("heading", name=headline)).to_be_visible()
     settle(page)
@@ -45,9 +47,9 @@ def test_from_the_table_to_the_bundle_and_through_the_tasks(
         listed = json.loads(content.read("tasks.json"))
     assert {*listed} == {"urgent", "complaint", "refund", "department", "language", "anger"}
     shoot(page, f"tasks-fitted-{scheme}")
-    page.get_by_role("button", name="Open", exact=True).click()
+    page.locator(".st-key-tasks-open button").click()
     menu = page.get_by_test_id("stSidebar")
-    switch = menu.get_by_label("Task of", exact=False)
+    switch = menu.get_by_role("combobox")
     expect(switch).to_be_visible()
     settle(page)
     no_trouble(page)
