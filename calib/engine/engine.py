@@ -230,9 +230,8 @@ class Engine:
                 task.owners = others
             else:
                 self.cancel(key)
-                if (
-                    task.job is not None and task.job.state == "failed"
-                ):  # or who tries it again would not have it alone
+                # Else the next attempt would share it.
+                if task.job is not None and task.job.state == "failed":
                     del self._tasks[key]
             return bool(others)
 
@@ -286,18 +285,16 @@ class Engine:
         self._settle(task, value, error)
         with self._lock:
             del self._going[task.name]
-            task.sent, task.data = (
-                None,
-                NO_DATA,
-            )  # or its worker would keep what it gave, and this what it was given
+            # Else its worker would keep the result, and this process the data.
+            task.sent = None
+            task.data = NO_DATA
         if not task.future.set_running_or_notify_cancel():
             return
         if error is None:
             task.future.set_result(value)
         else:
-            task.future.set_exception(
-                error.with_traceback(None)
-            )  # whose frames hold all that was sent
+            # Its frames hold all that was sent.
+            task.future.set_exception(error.with_traceback(None))
 
     def _result(self, task: _Task) -> Any:
         from distributed.client import ClosedClientError
@@ -338,9 +335,8 @@ class Engine:
             except (CancelledError, ClosedClientError, OSError) as error:
                 if task.future.cancelled() or self._closed:
                     raise FitCancelled from None
-                if (
-                    isinstance(error, TimeoutError) and cluster.address
-                ):  # here it is a connection that was lost
+                # On this machine it is a lost connection.
+                if isinstance(error, TimeoutError) and cluster.address:
                     raise CalibrationError(
                         f"The cluster at {cluster.address} has no workers. Start some, then try again."
                     ) from error
@@ -410,18 +406,16 @@ class Engine:
 
 def _stop(task: _Task) -> None:
     """Have Dask stop a task that was cancelled: before it starts, or at its next callback."""
-    if (
-        task.future.cancelled() and task.sent is not None
-    ):  # else it is being handed over, and is stopped when it is
+    # Else it is being handed over, and is stopped once it is.
+    if task.future.cancelled() and task.sent is not None:
         threading.Thread(
             target=_cancel, args=(task.sent,), name="calib-cancel", daemon=True
         ).start()
 
 
 def _cancel(sent: Any) -> None:
-    with suppress(
-        Exception
-    ):  # a connection that is being lost raises whatever its tasks make it raise
+    # A connection that is being lost raises whatever its tasks make it raise.
+    with suppress(Exception):
         sent.cancel()
 
 

@@ -123,15 +123,13 @@ def main() -> None:
         with dask.config.set({**SETTINGS, "temporary-directory": folder}):
             asyncio.run(serve())
     finally:
-        shutil.rmtree(
-            get_temp_dir(), ignore_errors=True
-        )  # the fork server's, which is killed below
+        # The fork server's, which is killed below.
+        shutil.rmtree(get_temp_dir(), ignore_errors=True)
         if os.getppid() != server:  # it was killed, and removes nothing itself
             shutil.rmtree(folder, ignore_errors=True)
         if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-            os.killpg(
-                0, signal.SIGKILL
-            )  # nothing else ends a worker whose task holds Python's lock
+            # Nothing else ends a worker whose task holds Python's lock.
+            os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,8 @@ LARGE = 1 << 20
 def folder() -> Path:
     """A temporary folder of this process, which goes when the process ends; if it is killed, its workers remove it."""
     path = tempfile.mkdtemp(prefix=f"calib-{os.getpid()}-")
-    for stale in Path(path).parent.glob(
-        "calib-*-*"
-    ):  # of processes that were killed before they had workers
+    # Of processes that were killed before they had workers.
+    for stale in Path(path).parent.glob("calib-*-*"):
         if Path("/proc/self").exists() and not Path("/proc", stale.name.split("-")[1]).exists():
             with suppress(OSError):  # it is not empty
                 stale.rmdir()

@@ -22,9 +22,8 @@ from calib.registry import calibrator
 PROGRESS_INTERVAL = 0.05
 """Seconds between two reports of a task; pages look once or twice a second."""
 
-_turn = (
-    threading.Lock()
-)  # fits expect a process of their own; a worker of a cluster may have many threads
+# Fits expect a process of their own; a worker of a cluster may have many threads.
+_turn = threading.Lock()
 
 
 def run(

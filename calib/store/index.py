@@ -134,9 +134,8 @@ class Store:
                 raise NotKept("it was deleted in another window")
             place()
             self._use(db, name, keys)
-            db.executemany(
-                "DELETE FROM uses WHERE link = ?", [(key,) for key in keys]
-            )  # they have an owner again
+            # These have an owner again.
+            db.executemany("DELETE FROM uses WHERE link = ?", [(key,) for key in keys])
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
         """Target of a link, or None where it was deleted, damaged or never stored."""
@@ -257,9 +256,8 @@ class Store:
                 self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._path.touch(0o600)
             with closing(sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)) as db:
-                db.execute(
-                    "PRAGMA synchronous = EXTRA"
-                )  # a power cut takes back nothing that was committed
+                # A power cut takes back nothing that was committed.
+                db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("PRAGMA secure_delete = ON")
                 if not _first(db, "SELECT 1 FROM sqlite_master WHERE name = 'clock'"):
                     db.executescript(_SETUP)

@@ -38,9 +38,8 @@ def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
     scores = [c for c in columns if c.is_fraction and c.meaning in ("", "output")]
     for classes, key, score in product(named, keys, scores):
         complete = np.bincount(key.codes) == len(classes.values)
-        share = (
-            complete.mean() if n_rows == len(key.cells) else complete.any()
-        )  # of a sample some keys are cut
+        # Of a sample some keys are cut.
+        share = complete.mean() if n_rows == len(key.cells) else complete.any()
         total = np.bincount(key.codes, weights=np.nan_to_num(np.asarray(score.numbers)))[complete]
         if key is not classes and share >= 0.9 and (np.abs(total - 1) <= OFF).mean() >= 0.98:
             return Problem(

@@ -125,9 +125,8 @@ class Reading:
             return None
         number = {plain_name(label): k for k, label in enumerate(self.order)}
         values, places = np.unique(truth, return_inverse=True)
-        exact = {
-            label: k for k, label in enumerate(self.order)
-        }  # "<=50K" and ">50K" differ in signs
+        # "<=50K" and ">50K" differ in signs.
+        exact = {label: k for k, label in enumerate(self.order)}
         codes = [exact.get(v, number.get(plain_name(v), -1)) for v in values.tolist()]
         return np.array(codes, dtype=np.int64)[places.reshape(-1)]
 
