@@ -61,9 +61,8 @@ class Column:
             return None
         texts = self.cells.tolist()
         numbers = [float(text) if re.match(NUMBER, text) else None for text in texts]
-        if 2 * sum(number is not None for number in numbers) <= sum(
-            map(bool, map(str.strip, texts))
-        ):
+        n_filled = sum(bool(text.strip()) for text in texts)
+        if 2 * sum(number is not None for number in numbers) <= n_filled:
             return None  # else it is a column of numbers with something odd in it
         return np.array(numbers, dtype=np.float64)
 
@@ -155,21 +154,20 @@ class Column:
     def yes_or_no(self) -> bool:
         """Return whether its two values say what happened and what did not."""
         plain = {value.strip().lower() for value in self.values}
-        opposite = bool(plain & w.HAPPENED and plain & w.DID_NOT) or plain in (
-            {"1", "2"},
-            {"-1", "1"},
-        )
-        return opposite and len(self.values) == 2
+        opposite = plain in ({"1", "2"}, {"-1", "1"}) or (plain & w.HAPPENED and plain & w.DID_NOT)
+        return bool(opposite) and len(self.values) == 2
 
     @cached_property
     def meaning(self) -> str:
-        """The meaning of its name that its values allow: the first line of :data:`SAYS` that holds; "" for none.
+        """The meaning of its name that its values allow: the first line of :data:`MEANINGS` that holds; "" for none.
 
         Values C and I are those of Inspect AI for correct and incorrect.
         """
         if {*self.values} == {"C", "I"}:
             return "correct"
-        fit = (meaning for meaning, called, may_be in SAYS if self.terms & called and may_be(self))
+        fit = (
+            meaning for meaning, called, may_be in MEANINGS if self.terms & called and may_be(self)
+        )
         return next(fit, "")
 
     @property
@@ -244,7 +242,7 @@ def is_predicted_class(column: Column) -> bool:
     return column.names_classes and bool(column.terms & w.CLASS or "argmax" in column.terms)
 
 
-SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
+MEANINGS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
     ("past", w.EARLIER, lambda column: True),
     ("predicted", w.PREDICTED, is_predicted_class),
     ("output", w.PROBABILITY, may_be_score),
