@@ -13,10 +13,9 @@ from calib.isolation.logs import without_data
 from calib.ui.data.first import QUESTION, first_page
 from calib.ui.data.upload import gallery, last_reading, uploaders
 from calib.ui.data.view import not_opened, overview, stays_open
-from calib.ui.keeping import where_data_are_kept
 from calib.ui.server import guard
 from calib.ui.session import find_session
-from calib.ui.shell import page
+from calib.ui.shell import page, where_data_are_kept
 
 
 def body() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.monitoring.upload import choose_calibrator, choose_new_data
-from calib.ui.monitoring.view import (
+from calib.ui.monitoring import (
     checked,
+    choose_calibrator,
+    choose_new_data,
     drift,
     open_rows_over_time,
     over_time,

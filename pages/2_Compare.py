@@ -6,8 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import report_button
-from calib.ui.compare.overview import overview
+from calib.ui.compare.answer import overview, report_button
 from calib.ui.compare.studies import all_scores, repeated, sizes
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page

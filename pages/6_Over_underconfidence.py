@@ -10,7 +10,7 @@ from calib.ui.audit import lead
 from calib.ui.chosen_rows import list_rows
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
-from calib.ui.over_under.view import (
+from calib.ui.over_under import (
     bands,
     by_class,
     change,

@@ -73,27 +73,21 @@ class Rows:
         """Arguments of :func:`calib.active_learning.pool_from_predictions`."""
         data = session.data
         if data.train_features is not None and data.train_labels is not None:
-            n_pool = len(data.train_labels)
-            n_test = len(data)
+            n_pool, n_test = len(data.train_labels), len(data)
             key = data.sha256
             pool = "the training set that came with the data"
             judge = "all rows of the data"
         else:
-            n_pool = len(session.calibration)
-            n_test = len(session.test)
+            n_pool, n_test = len(session.calibration), len(session.test)
             key = session.split_key
             pool = "the calibration part of the split"
             judge = "the test part"
-        return cls(
-            n_pool,
-            n_test,
-            key,
-            (
-                f"Pool: {plural(n_pool, 'row')}, {pool}. Judged on {plural(n_test, 'row')}, {judge}; "
-                f"{plural(data.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
-                "outputs of your own model take no part."
-            ),
+        sentence = (
+            f"Pool: {plural(n_pool, 'row')}, {pool}. Judged on {plural(n_test, 'row')}, {judge}; "
+            f"{plural(data.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
+            "outputs of your own model take no part."
         )
+        return cls(n_pool, n_test, key, sentence)
 
 
 def simulations() -> list[Job]:
@@ -193,19 +187,9 @@ def _figure(study: ArmStudy, measure: str) -> go.Figure:
     for arm in sorted(arms, key=lambda arm: STYLES[arm].dash != "solid"):
         curve = study.curves[arm, measure]
         spent = study.table[(study.table["arm"] == arm) & (study.table["spent"] == "calibration")]
-        lines.append(
-            ArmLine(
-                ARMS[arm].title,
-                SHORT[arm],
-                STYLES[arm],
-                curve.labels,
-                curve.mean,
-                curve.low,
-                curve.high,
-                curve.shuffles,
-                spent[LABELS].to_numpy(np.float64),
-            )
-        )
+        names = ARMS[arm].title, SHORT[arm], STYLES[arm]
+        mean = curve.labels, curve.mean, curve.low, curve.high, curve.shuffles
+        lines.append(ArmLine(*names, *mean, spent[LABELS].to_numpy(np.float64)))
     return learning_curves(lines, about.title, percent=about.percent)
 
 

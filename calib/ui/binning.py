@@ -37,7 +37,14 @@ from calib.plots.style import three_digits
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready, rows_of
 from calib.ui.text import literal
-from calib.ui.widgets import draw_table, folded, scale_of_probabilities, segments, whole_number
+from calib.ui.widgets import (
+    choose_class,
+    draw_table,
+    folded,
+    scale_of_probabilities,
+    segments,
+    whole_number,
+)
 
 
 def finding(picture: BinningPicture) -> str:
@@ -104,7 +111,6 @@ def _of(part: float, whole: float) -> str:
     return percent(part / whole) if whole > 0 else "–"
 
 
-POOLED = -1
 MOST_BINS = 200
 
 HOW_TO_READ = (
@@ -152,26 +158,19 @@ class BinningChoice:
 
 def controls(data: Predictions) -> BinningChoice:
     """Whose pairs, and how many bins."""
-    frequency = np.bincount(data.labels, minlength=data.n_classes)
-
-    def title(k: int) -> str:
-        if k == POOLED:
-            return "All classes (shared map)"
-        return f"{data.class_names[k]}, class-wise · {plural(int(frequency[k]), 'row')}"
-
+    counts = np.bincount(data.labels, minlength=data.n_classes)
+    titles = [
+        f"{name}, class-wise · {plural(int(count), 'row')}"
+        for name, count in zip(data.class_names, counts, strict=True)
+    ]
+    every = "All classes (shared map)"
+    target = None
     with st.container(horizontal=True, gap="medium"):
-        target = POOLED
         if data.n_classes > 2:
-            target = st.selectbox(
-                "Pairs of",
-                [POOLED, *range(data.n_classes)],
-                format_func=title,
-                key=f"binning/target/{data.n_classes}",
-                persist_state="session",
-                width=340,
-            )
+            key = f"binning/target/{data.n_classes}"
+            target = choose_class("Pairs of", every, titles, key, width=340)
         n_bins = whole_number("Number of bins", 2, MOST_BINS, 15, "binning/bins", width=150)
-    return BinningChoice(None if target in (POOLED, None) else int(target), n_bins)
+    return BinningChoice(target, n_bins)
 
 
 def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -> BinningPicture:

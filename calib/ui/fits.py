@@ -259,29 +259,18 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
     start = partial(_judge_raw, session)
     what = "the scores of the raw model"
     judged = keep(RAW, lambda: awaited(session, session.seen(RAW), what, start))
-    raw = _shown(
-        session, RAW, "identity", METHODS["identity"].title, 0, raw_model(session.data), judged
-    )
+    raw_title = METHODS["identity"].title
+    raw = _shown(session, RAW, "identity", raw_title, 0, raw_model(session.data), judged)
     finished = []
     of_method = Counter[str]()
     for job in jobs():
         spec = session.specs[job.key]
-        number = of_method[spec.method]
-        of_method[spec.method] = of_method[spec.method] + 1
+        about = job.key, spec.method, spec.title, of_method[spec.method]
+        of_method[spec.method] += 1
         if (fitted := job.calibrator) is not None:
+            judged = _judgement(session, job, fitted)
             seconds = job.seconds, job.cpu_seconds
-            finished.append(
-                _shown(
-                    session,
-                    job.key,
-                    spec.method,
-                    spec.title,
-                    number,
-                    fitted,
-                    _judgement(session, job, fitted),
-                    *seconds,
-                )
-            )
+            finished.append(_shown(session, *about, fitted, judged, *seconds))
     return [raw, *sorted(finished, key=lambda fit: OFFERED.index(fit.method))]
 
 
@@ -307,18 +296,9 @@ def _shown(
     seconds: float = 0.0,
     cpu_seconds: float = 0.0,
 ) -> ShownFit:
-    return ShownFit(
-        key,
-        method,
-        title,
-        method_style(method, number),
-        fitted,
-        judged.evaluation.seen(session.view),
-        seconds,
-        judged.predict_seconds,
-        cpu_seconds,
-        judged,
-    )
+    about = key, method, title, method_style(method, number), fitted
+    evaluation = judged.evaluation.seen(session.view)
+    return ShownFit(*about, evaluation, seconds, judged.predict_seconds, cpu_seconds, judged)
 
 
 def on_all_rows(session: OpenSession) -> Evaluation:
@@ -401,6 +381,25 @@ def ready(
     return keep(key, waiting)
 
 
+def ready_of(
+    fit: ShownFit,
+    what: str,
+    function: Callable[..., T],
+    *arguments: Any,
+    about: Hashable = (),
+    data: Data = NO_DATA,
+) -> T:
+    """Compute something about a fit in a worker; see :func:`ready`.
+
+    Parameters
+    ----------
+    what : is computed, for people, such as "the panel"; it names the result too.
+    about : names what the result depends on besides the fit.
+    """
+    key = what, fit.key, about
+    return ready(key, f"{what} of {fit.title}", function, *arguments, data=data)
+
+
 def short_titles(fits: Sequence[ShownFit]) -> list[str]:
     """Return the method's title for each fit, or the fit's own where there are several of the method."""
     of_method = Counter(fit.method for fit in fits)
@@ -410,8 +409,8 @@ def short_titles(fits: Sequence[ShownFit]) -> list[str]:
 def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:
     """The probability that a fit gives a class, and whether it is the class, of each test row."""
     data = rows_to_predict(current_session(), fit.calibrator)
-    what = f"the probabilities of {fit.title}"
-    return ready(("class", fit.key, target), what, class_pair, fit.calibrator, target, data=data)
+    about = fit.calibrator, target
+    return ready_of(fit, "the class probabilities", class_pair, *about, about=target, data=data)
 
 
 def intervals_of(fit: ShownFit) -> dict[str, Interval]:

@@ -130,12 +130,6 @@ def row_sentence(
     )
 
 
-def fitted_sentence(fitted: list[tuple[str, float]]) -> str:
-    """The confidence of the fitted calibrators in the row."""
-    said = listed([f"{title} {percent(confidence)}" for title, confidence in fitted])
-    return f"Confidence of the fitted calibrators in this prediction: {said}."
-
-
 def _minus(value: float) -> str:
     return "−" + number(-value) if value < 0 else number(value)
 
@@ -239,7 +233,8 @@ def one_input(
         if fit.method == "geometric"
     ]
     if fitted:
-        st.markdown(fitted_sentence(fitted))
+        confidences = listed([f"{title} {percent(confidence)}" for title, confidence in fitted])
+        st.markdown(f"Confidence of the fitted calibrators in this prediction: {confidences}.")
     roles = deciding_rows(row)
     if np.isfinite(row.why.exact):
         _show_zone(session, row, kind)

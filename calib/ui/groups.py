@@ -20,7 +20,7 @@ from calib.plots.groups import forest
 from calib.ui import widgets
 from calib.ui.audit import audit_of, plain, rows_to_audit
 from calib.ui.chosen_rows import show_clickable
-from calib.ui.fits import RAW, ShownFit, ready, start
+from calib.ui.fits import RAW, ShownFit, ready, ready_of, start
 from calib.ui.session import LEAST_OF_COHORT, Cohort, OpenSession, current_session
 from calib.ui.text import add_notice, literal
 from calib.ui.widgets import draw_table, show_table
@@ -40,8 +40,7 @@ def judged_groups(session: OpenSession, fit: ShownFit) -> list[GroupFinding]:
         return ready(("groups", RAW), "the groups", *about, data=rows)
     bare, _ = rows_to_audit(session.test)
     part = replace(bare, groups=session.test.groups, times=session.test.times)
-    what = f"the groups of {fit.title}"
-    return ready(("groups", fit.key), what, groups_of_evaluation, fit.evaluation, part)
+    return ready_of(fit, "the groups", groups_of_evaluation, fit.evaluation, part)
 
 
 def sentence(groups: Sequence[GroupFinding], view: View) -> str:
@@ -190,9 +189,8 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     """O:E, slope and the others in each group of the data."""
     one = fit.evaluation
     kind = None if one.weights is None else session.test.weight_kind
-    given = *one.pair, session.test.groups, one.weights, kind, one.clusters
-    what = f"the panel of {fit.title} in each group"
-    found: list[GroupPanel] = ready(("group panels", fit.key), what, group_panels, *given)
+    rows = *one.pair, session.test.groups, one.weights, kind, one.clusters
+    found: list[GroupPanel] = ready_of(fit, "the panel of each group", group_panels, *rows)
     off = [group for group in found if group.off("oe")]
     judged = plural(sum(bool(group.measures) for group in found), "group")
     named = [

@@ -1,8 +1,8 @@
-"""Parts of the Calibration maps page: every fit's map of all classes pooled or of one class, and both ends."""
+"""Parts of the Calibration maps page: maps of all classes pooled or of one class, both ends, and samples of maps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,10 +27,12 @@ from calib.diagnostics.calibration_maps import (
 )
 from calib.diagnostics.histograms import Frequencies
 from calib.diagnostics.judgement import both_parts
+from calib.diagnostics.map_samples import N_REPLICATES, prior_draws, replicate_maps
 from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import class_phrase, escape_markdown, listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
+from calib.plots.map_samples import sampled_maps
 from calib.plots.maps import (
     EndRow,
     MapLine,
@@ -41,11 +43,20 @@ from calib.plots.maps import (
     member_rows,
     probability_text,
 )
+from calib.plots.style import COLORS, TRUTH, Style
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
 from calib.ui.compare.answer import recommended
-from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict, short_titles
-from calib.ui.map_samples import prior, replicates
+from calib.ui.fits import (
+    RAW,
+    ShownFit,
+    pair_of_class,
+    ready,
+    ready_of,
+    rows_of,
+    rows_to_predict,
+    short_titles,
+)
 from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit
@@ -212,15 +223,10 @@ def show_members(fits: list[ShownFit]) -> None:
     with opening:
         st.markdown("  \n".join(escape_markdown(note) for note in made.notes()))
         if made.judged:
-            widgets.show_kept(
-                ("members", fit.key),
-                partial(member_rows, made.judged),
-                "members",
-                HOW_TO_READ_MEMBERS,
-            )
+            draw = partial(member_rows, made.judged)
+            widgets.show_kept(("members", fit.key), draw, "members", HOW_TO_READ_MEMBERS)
 
 
-POOLED = -1
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
 SCALES: dict[MapScale, str] = {"linear": "Linear", "logit": "Logit", "change": "Map minus raw"}
 RARE = 0.2
@@ -272,23 +278,12 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
         ShownMap(fit, short, judged(session, fit, target, rows))
         for fit, short in zip(chosen, short_titles(chosen), strict=True)
     ]
-    words.markdown(
-        finding(
-            raw,
-            [(one.name, one.judged) for one in maps if one.fit.key != RAW],
-            rows.frequencies,
-            name,
-        )
-    )
+    fitted = [one for one in maps if one.fit.key != RAW]
+    named = [(one.name, one.judged) for one in fitted]
+    words.markdown(finding(raw, named, rows.frequencies, name))
     with picture:
-        overlay(
-            maps,
-            rows,
-            name,
-            calibration,
-            target,
-            partial(choose_bin, session, fits[0], rows, target),
-        )
+        choose = partial(choose_bin, session, fits[0], rows, target)
+        overlay(maps, rows, name, calibration, target, choose)
     others = mapless([fit for fit in fits if fit not in with_map], target is None)
     st.caption(f"{shown(rows.frequencies, name, calibration.n_classes, len(calibration))} {others}")
     if len(fits) == 1:
@@ -299,58 +294,36 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
             draws = partial(prior, session, one.fit, one.judged.posterior, target)
             folded(f"The prior of {one.name}", f"maps/prior/{one.fit.key}", draws)
     if rows.truth is not None and session.sample is not None and len(maps) > 1:
-        fitted = [one.fit for one in maps if one.fit.key != RAW]
-        again = partial(replicates, session, fitted, session.sample)
+        again = partial(replicates, session, [one.fit for one in fitted], session.sample)
         folded("How much would other labels change the maps?", "maps/replicates", again)
 
 
 def whose_map(calibration: Predictions) -> int | None:
     """Let the visitor pick all classes pooled or one class, to begin with all, or of two the event."""
-    n_classes = calibration.n_classes
-    frequency = np.bincount(calibration.labels, minlength=n_classes)
-
-    def title(k: int) -> str:
-        if k == POOLED:
-            return f"All {n_classes:,} classes, pooled"
-        return f"{class_phrase(calibration.name_of(k))} · {plural(int(frequency[k]), 'calibration row')}"
-
-    options = [*([POOLED] if n_classes > 2 else []), *range(n_classes)]
-    usual = 0 if n_classes > 2 else 1
+    n = calibration.n_classes
+    titles = [
+        f"{class_phrase(calibration.name_of(k))} · {plural(int(count), 'calibration row')}"
+        for k, count in enumerate(np.bincount(calibration.labels, minlength=n))
+    ]
+    every = f"All {n:,} classes, pooled" if n > 2 else ""
+    begin = None if n > 2 else 1
     if calibration.event is not None:
-        usual = options.index(calibration.event.column)
-    chosen = st.selectbox(
-        "Map of",
-        options,
-        index=usual,
-        key=f"maps/target/{n_classes}",
-        format_func=title,
-        persist_state="session",
-        width=300,
-    )
-    return None if chosen == POOLED else int(chosen)
+        begin = calibration.event.column
+    return widgets.choose_class("Map of", every, titles, f"maps/target/{n}", begin, width=300)
 
 
 def rows_of_class(session: OpenSession, target: int | None) -> ClassRows:
     """Pairs of both parts, sorted and binned."""
     data = Data(f"{session.rows_key} both parts", both_parts(session.calibration, session.test))
-    return ready(
-        ("map rows", target),
-        "the scores of both parts",
-        class_rows,
-        target,
-        session.sample,
-        data=data,
-    )
+    what = "the scores of both parts"
+    return ready(("map rows", target), what, class_rows, target, session.sample, data=data)
 
 
 def judged(session: OpenSession, fit: ShownFit, target: int | None, rows: ClassRows) -> JudgedMap:
     """The fit's map, and how it fares on the test rows."""
-    key = ("map judged", fit.key, target)
-    what = f"the map of {fit.title} on the test rows"
     data = rows_to_predict(session, fit.calibrator)
-    return ready(
-        key, what, judged_map, fit.calibrator, target, rows.grid, rows.frequencies, data=data
-    )
+    about = fit.calibrator, target, rows.grid, rows.frequencies
+    return ready_of(fit, "the map", judged_map, *about, about=target, data=data)
 
 
 def choose_bin(
@@ -385,12 +358,9 @@ def overlay(
     """Draw all maps in one figure, with the posterior of the first Bayes-Iso; beneath, their place and scale."""
     figure = st.container()
     known = next((one for one in maps if one.judged.posterior is not None), None)
-    n = len(calibration)
-    share = (
-        1 / calibration.n_classes
-        if target is None
-        else float((calibration.labels == target).sum() / n)
-    )
+    share = 1 / calibration.n_classes
+    if target is not None:
+        share = float((calibration.labels == target).mean())
     balanced = RARE < share < 1 - RARE
     with st.container(horizontal=True, gap="medium"):
         begin: Place = "rank" if balanced else "log_odds"
@@ -400,17 +370,8 @@ def overlay(
 
     def build() -> go.Figure:
         cells = rows.cells[place]
-        picture = MapPicture(
-            name or "the class",
-            rows.axes[place],
-            rows.grid,
-            rows.frequencies,
-            "test",
-            cells.edges,
-            cells.inside,
-            cells.others,
-            rows.truth,
-        )
+        about = name or "the class", rows.axes[place], rows.grid, rows.frequencies, "test"
+        picture = MapPicture(*about, cells.edges, cells.inside, cells.others, rows.truth)
         lines = [
             MapLine(one.name, one.fit.style, one.judged.curve, one.judged.pair) for one in maps
         ]
@@ -443,16 +404,71 @@ def ends(session: OpenSession, maps: list[ShownMap]) -> None:
             ("first", f"Lowest {100 * END:g}\u00a0%"),
             ("last", f"Highest {100 * END:g}\u00a0%"),
         ):
-            rows = [
-                EndRow(
-                    one.name,
-                    one.fit.style,
-                    one.judged.ends[end].mean,
-                    verdict(one.judged, end, session.view),
-                )
-                for one in maps
-            ]
+            rows = []
+            for one in maps:
+                word = verdict(one.judged, end, session.view)
+                rows.append(EndRow(one.name, one.fit.style, one.judged.ends[end].mean, word))
             first = maps[0].judged.ends[end]
             fig = end_rows(rows, first.share, first.n, f"{title} of the scores")
             with st.container(width=widgets.HALF):
                 widgets.show(fig, f"ends-{end}", HOW_TO_READ_ENDS)
+
+
+RANKS = "share of pairs with a lower score"
+WIDTH = 320
+"""Pixels of a panel: three fit beside each other at 1500."""
+PRIOR = (
+    "Left 200 maps as Bayes-Iso draws them before it sees labels: any rising map may come. In the middle 200 within "
+    "the bounds (green) that running means of the labels give. Right the posterior mean with its 90\u00a0% band."
+)
+REPLICATES = (
+    "Each thin line is the map that the method learned from the same scores with labels drawn anew from the true map, "
+    "the thick line. Lines far apart show variance, a bundle beside the truth shows bias."
+)
+
+
+def prior(session: OpenSession, fit: ShownFit, posterior: BayesIsoMap, target: int | None) -> None:
+    """Draw the prior, the prior within its bounds, and the posterior of a Bayes-Iso."""
+    data = rows_of(session.calibration)
+    what = "draws of the prior"
+    draws = ready_of(fit, what, prior_draws, target, posterior, about=target, data=data)
+    bound, band = Style(COLORS[2]), Style(fit.style.color, dash="dash")
+    none = np.empty((0, len(draws.ranks)))
+    mean = ("mean", draws.mean, Style(fit.style.color))
+    panels = (
+        ("Prior", draws.prior, ()),
+        (
+            "Within bounds",
+            draws.bounded,
+            (("lower", draws.lower, bound), ("upper", draws.upper, bound)),
+        ),
+        ("Posterior", none, (("5 %", draws.low, band), ("95 %", draws.high, band), mean)),
+    )
+    with st.container(horizontal=True, gap="small"):
+        for title, maps, known in panels:
+            draw = partial(sampled_maps, draws.ranks, maps, fit.style, title, RANKS, known)
+            with st.container(width=WIDTH):
+                key = title, "prior of", fit.key, target
+                widgets.show_kept(key, draw, f"bayes-iso-{title}", PRIOR)
+
+
+def replicates(session: OpenSession, fits: Sequence[ShownFit], sample: str) -> None:
+    """Draw ten maps of each method on labels from the true map."""
+    data = rows_of(session.calibration)
+    found = []
+    for fit in fits:
+        about = fit.method, session.specs[fit.key].params, sample
+        found.append(ready_of(fit, f"{N_REPLICATES} maps", replicate_maps, *about, data=data))
+    errors = [
+        f"{number(each.error)} with {literal(fit.title)}"
+        for fit, each in zip(fits, found, strict=True)
+    ]
+    st.markdown(f"The root mean squared error of {N_REPLICATES} maps is {listed(errors)}.")
+    with st.container(horizontal=True, gap="small"):
+        for fit, each in zip(fits, found, strict=True):
+            truth = (("truth", each.truth, Style(TRUTH)),)
+            maps = each.probs, each.maps, fit.style, fit.title, "probability of the model", truth
+            draw = partial(sampled_maps, *maps)
+            with st.container(width=WIDTH):
+                key = "replicates of", fit.key
+                widgets.show_kept(key, draw, f"replicates-{fit.title}", REPLICATES)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.bins import BIN_COUNTS, ErrorByBins, error_by_bins
+from calib.diagnostics.bins import BIN_COUNTS, error_by_bins
 from calib.diagnostics.reliability import DiagramParts, default_bins, diagram_parts
 from calib.evaluation import SCORES
 from calib.evaluation.score_registry import describe_intervals
@@ -31,7 +31,7 @@ from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.plots.style import Limits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, chosen_rows, list_rows, show_clickable
-from calib.ui.fits import ShownFit, beside_raw, pair_of_class, ready
+from calib.ui.fits import ShownFit, beside_raw, pair_of_class, ready_of
 from calib.ui.session import OpenSession
 from calib.ui.text import binning_name, literal
 from calib.ui.widgets import HALF, whole_number
@@ -88,14 +88,8 @@ def controls(usual: Scale, session: OpenSession) -> Options:
         key = f"rel/bins/{binning}"
         n_bins = whole_number("Number of bins", 2, most, usual_bins, key, width=160)
         if session.view.column is None:  # in the other views there is but one probability
-            target = st.selectbox(
-                "Reliability of",
-                [None, *range(len(names))],
-                key="rel/target",
-                persist_state="session",
-                width=240,
-                format_func=lambda k: "the predicted class" if k is None else names[k],
-            )
+            every = "the predicted class"
+            target = widgets.choose_class("Reliability of", every, names, "rel/target", width=240)
         band = st.toggle(
             "Consistency band (95\u00a0%)",
             value=True,
@@ -128,16 +122,13 @@ def diagram_of(fit: ShownFit, options: Options) -> DiagramParts:
     """Contents of a diagram with the chosen bins, of the confidence in the prediction or of one class."""
     if (options.binning, options.n_bins, options.target) == ("equal_mass", None, None):
         return fit.diagram
-    compute = partial(
-        diagram_parts,
-        n_bins=options.n_bins,
-        binning=options.binning,
-        clusters=fit.evaluation.clusters,
-        weights=fit.evaluation.weights,
-        target=options.target,
+    bins = options.n_bins, options.binning
+    rows = fit.evaluation.clusters, fit.evaluation.weights
+    pair = pair_of(fit, options.target)
+    about = *bins, options.target
+    return ready_of(
+        fit, "the diagram", diagram_parts, *pair, *bins, *rows, options.target, about=about
     )
-    key = ("diagram parts", fit.key, options.binning, options.n_bins, options.target)
-    return ready(key, f"the diagram of {fit.title}", compute, *pair_of(fit, options.target))
 
 
 def error_of(fit: ShownFit, options: Options) -> Interval:
@@ -145,16 +136,14 @@ def error_of(fit: ShownFit, options: Options) -> Interval:
     compute: Callable[..., Any] = partial(
         ece, clusters=fit.evaluation.clusters, weights=fit.evaluation.weights, ci=True
     )
-    key = ("ece", fit.key, options.target)
-    return ready(key, f"the ECE of {fit.title}", compute, *pair_of(fit, options.target))
+    pair = pair_of(fit, options.target)
+    return ready_of(fit, "the ECE", compute, *pair, about=options.target)
 
 
 def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
     """The test without bins."""
-    key = ("cumulative", fit.key, options.target)
-    what = f"the cumulative test of {fit.title}"
-    pair = pair_of(fit, options.target)
-    return ready(key, what, cumulative_test, *pair, None, fit.evaluation.weights)
+    rows = *pair_of(fit, options.target), None, fit.evaluation.weights
+    return ready_of(fit, "the cumulative test", cumulative_test, *rows, about=options.target)
 
 
 def pair_of(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
@@ -256,19 +245,17 @@ def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> 
                     draw,
                     f"reliability-{fit.title}",
                     explain_diagram(view, parts),
-                    partial(_clicked, fit, options),
+                    partial(_choose_bin, fit, options),
                 )
     intervals = describe_intervals(chosen[0].evaluation.n_clusters)
     ring = "Rings show where the selected rows lie." if rows is not None else ""
     st.caption(" ".join(filter(None, (note(options, view), intervals, ring))))
 
 
-def _clicked(fit: ShownFit, options: Options, trace: str, which: Any) -> None:
-    if trace == "bins":
-        _choose_bin(fit, options, int(which))
-
-
-def _choose_bin(fit: ShownFit, options: Options, which: int) -> None:
+def _choose_bin(fit: ShownFit, options: Options, trace: str, which: int) -> None:
+    """Choose the rows of a bin; other traces have none."""
+    if trace != "bins":
+        return
     curve = diagram_of(fit, options).curve
     pair = pair_of(fit, options.target)
     what = f"bin {which + 1} of {len(curve.count)}"
@@ -294,20 +281,10 @@ def bin_rows(chosen: list[ShownFit], options: Options) -> None:
                 f"{label} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows"
             ),
         )
-        choose = partial(_choose_bin, fit, options, which or 0)
+        choose = partial(_choose_bin, fit, options, "bins", which or 0)
         st.button("List its rows", key="rows/list", disabled=which is None, on_click=choose)
 
     widgets.folded("Which rows are in a bin?", "reliability/rows", choose_one)
-
-
-def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
-    """The panel of one method on the test rows, computed by a worker."""
-    seen = fit.evaluation
-    kind = None if seen.weights is None else session.test.weight_kind
-    what = f"the panel of {fit.title}"
-    return ready(
-        ("risk panel", fit.key), what, risk_model, *seen.pair, seen.weights, kind, seen.clusters
-    )
 
 
 def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
@@ -317,7 +294,12 @@ def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
         shown = beside_raw(
             fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list")
         )
-    panels = [(fit, panel_of(session, fit)) for fit in shown]
+    kind = None if fits[0].evaluation.weights is None else session.test.weight_kind
+    panels = []
+    for fit in shown:
+        seen = fit.evaluation
+        rows = *seen.pair, seen.weights, kind, seen.clusters
+        panels.append((fit, ready_of(fit, "the panel", risk_model, *rows)))
     widgets.show_table(_panel_table(panels), "measure", height="content")
     with st.popover("Definitions and intervals", icon=":material/help:", type="tertiary"):
         for measure in panels[0][1].measures:
@@ -400,7 +382,12 @@ BY_ROWS = (
 
 def error_figures(chosen: Sequence[ShownFit], options: Options) -> None:
     """Draw the ECE of the chosen methods by number of bins and by number of test rows."""
-    lines = [(fit.title, _errors(fit, options), fit.style) for fit in chosen]
+    lines: list[Line] = []
+    for fit in chosen:
+        rows = *pair_of(fit, options.target), fit.evaluation.weights, fit.evaluation.clusters
+        what = "the ECE in other bins"
+        errors = ready_of(fit, what, error_by_bins, *rows, about=options.target)
+        lines.append((fit.title, errors, fit.style))
     st.markdown(ranges(lines))
     titles = {binning: binning_name(binning) for binning in BINNINGS}
     key = (options.target, *(fit.key for fit in chosen))
@@ -408,13 +395,6 @@ def error_figures(chosen: Sequence[ShownFit], options: Options) -> None:
     widgets.show_kept(("error by bins", *key), by_bins, "ece-by-bins", BY_BINS)
     by_rows = partial(error_by_rows_chart, lines, "ECE")
     widgets.show_kept(("error by rows", *key), by_rows, "ece-by-rows", BY_ROWS)
-
-
-def _errors(fit: ShownFit, options: Options) -> ErrorByBins:
-    pair = pair_of(fit, options.target)
-    rows = fit.evaluation.weights, fit.evaluation.clusters
-    key = ("error by bins", fit.key, options.target)
-    return ready(key, f"the ECE of {fit.title} in other bins", error_by_bins, *pair, *rows)
 
 
 def ranges(lines: Sequence[Line]) -> str:

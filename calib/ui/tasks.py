@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from typing import Any
 
 import pandas as pd
@@ -16,7 +15,6 @@ from calib.data import Choices, DataError
 from calib.data.guess.files import SOURCE
 from calib.data.loading import APART, in_a_reader
 from calib.data.names import tokens
-from calib.data.samples import FOLDER
 from calib.data.words import JUDGE
 from calib.engine import Data
 from calib.errors import CalibrationError
@@ -32,7 +30,6 @@ from calib.formatting import (
     safe_table,
 )
 from calib.plots.numbered import numbered_scores_chart
-from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
 from calib.tasks.audit import TaskAudit, judge_tasks
 from calib.tasks.fits import FittedTask, FittedTasks, fit_task
@@ -65,8 +62,6 @@ DELTA = 0.05
 """Probability with which a threshold of the bundle does not hold."""
 CHOSEN = "tasks/chosen"
 SWITCH = "tasks/switch"
-DECISIONS = "simulated-decisions.jsonl"
-"""Sample of a decision log."""
 HOW_TO_READ = (
     "Each line is one score of the models, lower is better; bands are 95\u00a0% intervals. A model whose error falls "
     "while its NLL or ECE rises becomes more accurate and less calibrated."
@@ -404,8 +399,3 @@ def _read_judge(upload: Upload) -> JudgedRows | None:
     except DataError:
         return None
     return rows
-
-
-def sample_upload() -> Upload:
-    """The sample of a decision log as an upload."""
-    return {SOURCE: (DECISIONS, BytesIO((studio() / FOLDER / DECISIONS).read_bytes()))}

@@ -197,6 +197,23 @@ def folded(label: str, key: str, draw: Callable[[], object]) -> None:
             draw()
 
 
+def choose_class(
+    label: str, every: str, titles: Sequence[str], key: str, begin: int | None = None, **looks: Any
+) -> int | None:
+    """Let the visitor pick a class; None stands for ``every``, which is offered unless it is empty."""
+    options = [*([None] if every else []), *range(len(titles))]
+    chosen: int | None = st.selectbox(
+        label,
+        options,
+        options.index(begin),
+        format_func=lambda k: every if k is None else titles[k],
+        key=key,
+        persist_state="session",
+        **looks,
+    )
+    return chosen
+
+
 def whole_number(label: str, low: int, high: int, begin: int, key: str, **looks: Any) -> int:
     """Let the visitor give a number, which stays on other pages."""
     return int(st.number_input(label, low, high, begin, key=key, persist_state="session", **looks))

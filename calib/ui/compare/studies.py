@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Self
 
 import pandas as pd
@@ -130,7 +131,7 @@ def styled_scores(
     ]
     frame = pd.DataFrame(values, columns=columns, dtype=object)
     frame.insert(0, "method", [row.title for row in rows])
-    return frame.style.format(shown_text, subset=list[Hashable](columns), na_rep="–")
+    return frame.style.format(attrgetter("text"), subset=list[Hashable](columns), na_rep="–")
 
 
 def show_scores(styler: Styler) -> None:
@@ -148,11 +149,6 @@ class Shown(float):
         number = super().__new__(cls, value)
         number.text = text
         return number
-
-
-def shown_text(cell: Any) -> str:
-    """Text of a cell that holds a :class:`Shown`."""
-    return str(cell.text)
 
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE")
@@ -211,7 +207,9 @@ def _offer(
     """The button that starts a study, and what so many fits on all rows would take, which is the most that it takes."""
     title = f"{label}: {listed([fit.title for fit in fits])}"
     spec = TaskSpec(repeat_task, arguments, current_session().data.sha256, title)
-    seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
+    # Processor time does not count what else ran then; on the GPU there is the time alone.
+    costs = [fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds for fit in fits]
+    seconds = n_fits * (sum(costs) + sum(fit.predict_seconds for fit in fits))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label,
@@ -223,11 +221,6 @@ def _offer(
         st.caption(
             f"At most {progress.about(seconds)} of processor time in the background; you can go on meanwhile."
         )
-
-
-def seconds_of(fit: ShownFit) -> float:
-    """Cost of one more such fit: processor time, which does not count what else ran then, or time on the GPU."""
-    return fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds
 
 
 def _repeated_result(splits: pd.DataFrame, key: str) -> None:

@@ -60,7 +60,9 @@ def first_page() -> None:
         with st.expander("More samples"):
             gallery(leave_out=FIRST)
     with right:
-        before, after = raw_and_calibrated()
+        # ``python -m sample_data.make_samples before_and_after`` computes them.
+        stored = json.loads((studio() / FOLDER / "before_and_after.json").read_text())
+        before, after = np.array(stored["raw"]), np.array(stored[METHOD])
         fig = keep(
             "before and after", lambda: before_and_after(before, after, method_style(METHOD))
         )
@@ -91,17 +93,13 @@ def _card(name: str, question: str, picture: str) -> None:
             )
 
 
-def raw_and_calibrated() -> tuple[Floats, Floats]:
-    """(m, 2) mean predicted risk and observed rate in bins of the clinical sample's test rows, raw and calibrated.
-
-    ``python -m sample_data.make_samples before_and_after`` computes them.
-    """
-    stored = json.loads((studio() / FOLDER / "before_and_after.json").read_text())
-    return np.array(stored["raw"]), np.array(stored[METHOD])
-
-
 def what_changes(before: Floats, after: Floats) -> str:
-    """The bin whose risks come nearest to what was observed, in words."""
+    """Describe the bin whose risks come nearest to what was observed.
+
+    Parameters
+    ----------
+    before, after : (m, 2) mean predicted risk and observed rate in bins, raw and calibrated.
+    """
     better = np.abs(before[:, 0] - before[:, 1]) - np.abs(after[:, 0] - after[:, 1])
     (said, happened), mended = before[better.argmax()], after[better.argmax(), 0]
     return (

@@ -99,7 +99,9 @@ def choosers(
     offered : the reading whose roles are filled in.
     """
     inspection = reading.inspection
-    roles = roles_in_grid(inspection, data, offered)
+    roles = {} if data is None else _roles_in(data)
+    if inspection is not None:
+        roles = roles_of(inspection, offered) if inspection.rows else {}
     if not roles:
         return {}
     asked = inspection is not None and inspection.predictions is None
@@ -132,7 +134,9 @@ def choosers(
         name: before if title == _title(before) else role_of_title[title]
         for (name, (before, _)), title in zip(roles.items(), grid["role"], strict=True)
     }
-    if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
+    # The labels may lie in another file.
+    needed = ("outputs",) if "labels" in reading.upload else ("outcome", "outputs")
+    if missing := [ROLES[role][0] for role in needed if role not in chosen.values()]:
         st.warning(f"No column is the {' and none the '.join(missing)}.")
         return {}
     changes = by_hand(chosen)
@@ -186,28 +190,6 @@ def role_grid(
         disabled=[name for name in table.columns if name != "role"],
         height=min(HEIGHT, 38 + 35 * len(table)),
     )
-
-
-def _needed(reading: Reading) -> tuple[str, ...]:
-    """Roles without which a table says nothing; its labels may lie in another file."""
-    return ("outputs",) if "labels" in reading.upload else ("outcome", "outputs")
-
-
-def roles_in_grid(
-    inspection: Inspection | None,
-    data: Predictions | None = None,
-    offered: TableReading | None = None,
-) -> dict[str, tuple[str, str]]:
-    """Return role and reason of every column; empty where there is no table.
-
-    Parameters
-    ----------
-    data : what is open, where nothing was read in this session.
-    offered : the reading whose roles are filled in.
-    """
-    if inspection is not None:
-        return roles_of(inspection, offered) if inspection.rows else {}
-    return {} if data is None else _roles_in(data)
 
 
 def roles_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from typing import Any
 
 import streamlit as st
@@ -15,9 +16,9 @@ from calib.data.findings import InvalidUpload
 from calib.data.guess.files import SOURCE, FileInfo, look_at, roles_of_files
 from calib.data.loading import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
-from calib.data.samples import SAMPLES, load_sample
+from calib.data.samples import FOLDER, SAMPLES, load_sample
+from calib.settings import studio
 from calib.store.index import server_store
-from calib.ui import tasks
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
@@ -44,6 +45,8 @@ ARRAYS = tuple(
 )
 LOOKED = "upload/looked"
 """The files that were looked at and what they are probably given for, in Streamlit's session state."""
+DECISIONS = "simulated-decisions.jsonl"
+"""Sample of a decision log."""
 FILE_WIDTH = 320
 """Pixels of the choice what a file is."""
 
@@ -81,7 +84,8 @@ def gallery(leave_out: Collection[str] = ()) -> None:
 
 def open_decisions() -> None:
     """Read the sample of a decision log, as an upload of several problems."""
-    read_first(tasks.sample_upload())
+    content = BytesIO((studio() / FOLDER / DECISIONS).read_bytes())
+    read_first({SOURCE: (DECISIONS, content)})
 
 
 def open_sample(name: str) -> None:

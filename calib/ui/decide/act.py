@@ -1,33 +1,38 @@
-"""Act or not: a threshold on the probability of the event, what it leads to, and what it changes."""
+"""Act or not: a threshold on the probability of the event, what follows from it, and another event rate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from calib.decisions.cuts import Basis, EventDecision, Goal, event_decision
 from calib.decisions.outcomes import Change, Costs, Outcome
+from calib.decisions.prior_shift import NewRate, cut_at_rate
 from calib.decisions.rules import EventCut
+from calib.diagnostics.risk_coverage import rates_of_rows
+from calib.engine import Data
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import row_arrays
 from calib.formatting import NO_BREAK, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import weighted_mean
 from calib.metrics.decision_curve import NetBenefit, net_benefit
 from calib.numerics import Floats, sigmoid
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.decide import another_rate, threshold
+from calib.ui.decide import threshold
 from calib.ui.decide.threshold import assumed_number, is_assumed
-from calib.ui.export import offer_decision
-from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.export import offer_decision, uploaded_rows
+from calib.ui.fits import ShownFit, beside_raw, ready, ready_of
 from calib.ui.session import OpenSession
 from calib.ui.text import interval_cell, literal, percents
-from calib.ui.widgets import segments, show_table
+from calib.ui.widgets import segments
 
 BASES: dict[Basis, str] = {
     "costs": "Costs",
@@ -69,7 +74,10 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
             said.warning(str(error), icon=":material/warning:")
             return
         if found.drawn != found.tied:
-            st.caption(_ties(found))
+            st.caption(
+                f"{plural(found.tied, 'test row')} have exactly this probability, and {found.drawn:,} of them, drawn "
+                f"at random, fill the capacity. The threshold alone acts on all {found.tied:,}."
+            )
     has_calibrator = fit.key != fits[0].key
     with said:
         title = fit.title if has_calibrator else "The raw model"
@@ -86,7 +94,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     drawn = partial(benefit, fits, fit, found.cut.value)
     widgets.folded("Net benefit over all thresholds", "decide/benefit", drawn)
     if fit.calibrator.gives_probabilities:
-        another = partial(another_rate.draw, session, fits, fit, goal.costs)
+        another = partial(at_another_rate, session, fits, fit, goal.costs)
         widgets.folded("Another event rate", "decide/another rate", another)
 
 
@@ -131,10 +139,9 @@ def todays_threshold() -> float | None:
 def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
     """The threshold of one method, judged on the test rows by a worker."""
     one = fit.evaluation
-    (said, came), before = one.pair, raw.evaluation.pair[0]
-    key = "event decision", fit.key, goal
-    what = "what the threshold leads to"
-    return ready(key, what, event_decision, said, before, came, goal, one.weights, one.clusters)
+    predicted, observed = one.pair
+    rows = predicted, raw.evaluation.pair[0], observed, goal, one.weights, one.clusters
+    return ready_of(fit, "the result of the threshold", event_decision, *rows, about=goal)
 
 
 def words(title: str, event: str, found: EventDecision, useful: tuple[float, float] | None) -> None:
@@ -249,13 +256,6 @@ def worth(saved: Interval, goal: Goal) -> str:
     return f"{on_costs(saved, 1000.0, _count, ' false alarms in 1,000 cases')}, a miss counted as {goal.costs.miss:g}"
 
 
-def _ties(found: EventDecision) -> str:
-    return (
-        f"{plural(found.tied, 'test row')} have exactly this probability, and {found.drawn:,} of them, drawn at "
-        f"random, fill the capacity. The threshold alone acts on all {found.tied:,}."
-    )
-
-
 def rule(session: OpenSession, found: EventDecision) -> EventCut:
     """The threshold as files of a calibrator hold it."""
     column, goal = session.view.column, found.goal
@@ -292,10 +292,7 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
         "precision": lambda one: _share(one.precision),
         "cost of a case": lambda one: interval_cell(one.cost),
     }
-    table = pd.DataFrame({"of 1,000 cases": list(rows)})
-    for title, outcome in rules.items():
-        table[title] = [write(outcome) for write in rows.values()]
-    show_table(table, "of 1,000 cases")
+    threshold.rules_table("of 1,000 cases", rows, rules)
     apart = (
         f"The threshold was chosen on {found.n_decision:,} other test rows. "
         if found.n_decision
@@ -343,6 +340,88 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
 
 def _net_benefit(fit: ShownFit, thresholds: Floats) -> NetBenefit:
     one = fit.evaluation
-    key = "net benefit", fit.key, float(thresholds[-1])
     rows = *one.pair, thresholds, one.weights, one.clusters
-    return ready(key, f"the decision curve of {fit.title}", net_benefit, *rows)
+    return ready_of(fit, "the decision curve", net_benefit, *rows, about=float(thresholds[-1]))
+
+
+SOURCES = {"known": "Known", "rows": "From rows without labels"}
+
+
+def at_another_rate(
+    session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
+) -> None:
+    """The new rate, and the threshold of least expected cost at it."""
+    name = literal(session.view.event_name)
+    column = session.view.column or 0
+    part = session.calibration
+    old = weighted_mean(part.labels == column, part.confirmed_weights)
+    source = segments("The new rate is", SOURCES, "known", "rate/source")
+    found = None
+    try:
+        if source == "known":
+            entered = st.number_input(
+                f"New rate of {name}, in %",
+                0.001,
+                99.999,
+                None,
+                1.0,
+                key="rate/event",
+                persist_state="session",
+                width=330,
+                format="%g",
+                placeholder=f"{100 * old:.3g} on the calibration rows",
+            )
+            new = None if entered is None else entered / 100
+        else:
+            found = estimated(session, fits[0])
+            new = None if found is None else found.rate.value
+            if found is not None:
+                st.markdown(
+                    f"The rate of {name} among {plural(found.n_new, 'new row')} is **{percent(found.rate.value)}** "
+                    f"({percents(found.rate)}), estimated from the outputs alone."
+                )
+        if new is None:
+            st.markdown(f"The rate of {name} is **{percent(old)}** on the calibration rows.")
+            return
+        cut = cut_at_rate(costs.cut, old, new)
+    except CalibrationError as error:
+        st.warning(str(error), icon=":material/warning:")
+        return
+    rates = [] if found is None else np.clip(found.rate[1:], 1e-6, 1.0 - 1e-6).tolist()
+    ends = sorted(cut_at_rate(costs.cut, old, rate) for rate in rates)
+    span = (
+        f" ({percent(ends[0])} to {percent(ends[1])} over the interval of the rate)" if ends else ""
+    )
+    st.markdown(
+        f"At a rate of **{percent(new)}** act where {fit.title} gives at least **{percent(cut)}**{span}. "
+        f"It was fitted at a rate of {percent(old)}. At the new rate such a case has a probability of "
+        f"{percent(costs.cut)}, the threshold of these costs."
+    )
+    st.caption(
+        "It is assumed that the rate alone changed, and that cases with the event and without it look as before "
+        "(Saerens et al. 2002)."
+    )
+    chosen = f"a miss is worth {costs.miss:g} false alarms, at a rate of {percent(new)}."
+    offer_decision(session, fit, "rate", EventCut(cut=cut, column=column, chosen=chosen))
+
+
+def estimated(session: OpenSession, raw: ShownFit) -> NewRate | None:
+    """The rate of the rows of an upload, by a worker; None until there is one."""
+    rows = uploaded_rows(
+        session, raw, "rate", "New outputs of the same model; labels in the file are not used"
+    )
+    if rows is None:
+        return None
+    part = session.calibration
+    arrays: dict[str, Any] = {"logits": part.logits, "labels": part.labels}
+    arrays |= {name: array for name, array in row_arrays(part).items() if array is not None}
+    data = Data(f"{part.sha256} for rates", arrays)
+    key = ("rate of rows", rows[1])
+    return ready(
+        key,
+        "the rate of the new rows",
+        rates_of_rows,
+        rows[0].logits,
+        session.view.column,
+        data=data,
+    )

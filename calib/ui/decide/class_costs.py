@@ -19,11 +19,11 @@ from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide.act import on_costs
+from calib.ui.decide.threshold import rules_table
 from calib.ui.export import offer_decision
-from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
+from calib.ui.fits import RAW, ShownFit, ready_of, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import literal, percents
-from calib.ui.widgets import show_table
 
 MOST_CLASSES = 100
 """Classes up to which the page offers a matrix."""
@@ -113,10 +113,10 @@ def decision_of(
     session: OpenSession, raw: ShownFit, fit: ShownFit, rule: CostMatrix
 ) -> CostsBeside:
     """The decisions of one method beside those of the raw model, judged on the test rows by a worker."""
-    key = "class costs", fit.key, hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.abstain
+    matrix = hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.abstain
     data = rows_to_predict(session, fit.calibrator)
-    what = f"the decisions of {fit.title}"
-    return ready(key, what, costs_beside_raw, raw.calibrator, fit.calibrator, rule, data=data)
+    both = raw.calibrator, fit.calibrator
+    return ready_of(fit, "the decisions", costs_beside_raw, *both, rule, about=matrix, data=data)
 
 
 def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
@@ -151,7 +151,7 @@ def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
 
 def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
     """Each rule's cost, what it expects itself, and how many rows it changes."""
-    both = [(raw, found.raw)] if raw.key != fit.key else []
+    rules = {raw.title: found.raw, fit.title: found.method}
     rows: dict[str, Callable[[ClassDecision], str]] = {
         "by the most probable class": lambda one: _with_ends(one.plain),
         "by the least expected cost": lambda one: _with_ends(one.cost),
@@ -161,10 +161,7 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
             f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]"
         ),
     }
-    table = pd.DataFrame({"cost of 1,000 rows": list(rows)})
-    for one, decision in [*both, (fit, found.method)]:
-        table[one.title] = [write(decision) for write in rows.values()]
-    show_table(table, "cost of 1,000 rows")
+    rules_table("cost of 1,000 rows", rows, rules)
     n = len(found.method.actions)
     st.caption(
         f"Judged on {plural(n, 'test row')}. Brackets are 95\u00a0% intervals, and differences are paired by row. "

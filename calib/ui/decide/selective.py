@@ -31,7 +31,7 @@ from calib.ui.decide import threshold
 from calib.ui.decide.act import on_costs
 from calib.ui.decide.threshold import assumed_number, is_assumed
 from calib.ui.export import offer_decision
-from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready, rows_to_predict
+from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready_of, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents, rows_count_once
 from calib.ui.widgets import segments, show_table
@@ -63,11 +63,11 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         else:
             rule = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given.")
         threshold.typed("answers", rule.threshold, "Predict at or above, in %")
-    key = ("answered", fit.key, rule.threshold, costs)
-    what = "what is answered from the threshold on"
     rows = rows_to_predict(session, fit.calibrator)
-    found: AnswerScores = ready(
-        key, what, answered_above, fit.calibrator, rule.threshold, costs, data=rows
+    about = rule.threshold, costs
+    what = "predictions above the threshold"
+    found: AnswerScores = ready_of(
+        fit, what, answered_above, fit.calibrator, *about, about=about, data=rows
     )
     with said:
         most = f"the **{round_percent(accepted)} error** that you accept"
@@ -104,13 +104,7 @@ def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
     one = fit.evaluation
     compute = partial(risk_coverage, clusters=one.clusters, weights=one.weights)
-    return ready(
-        ("risk", fit.key),
-        f"the risk-coverage curve of {fit.title}",
-        compute,
-        one.confidence,
-        one.correct,
-    )
+    return ready_of(fit, "the risk-coverage curve", compute, one.confidence, one.correct)
 
 
 def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float] | None) -> str:
@@ -211,10 +205,9 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     if (groups := groups_for(fit.calibrator, session.calibration)) is not None:
         needed["groups"] = groups
     data = Data(f"{arrays.key} calibration", {**arrays.arrays, **needed})
-    key = "certified", fit.key, accepted
-    found = ready(
-        key, "a certified threshold", certified, fit.calibrator, accepted, 0.05, data=data
-    )
+    what = "a certified threshold"
+    about = fit.calibrator, accepted, 0.05
+    found = ready_of(fit, what, certified, *about, about=accepted, data=data)
     st.markdown(f"{found.made.said()} {found.said()}")
     if found.found is not None:
         error, share = found.found.error, found.found.coverage

@@ -17,7 +17,7 @@ from calib.plots.decisions import set_sizes
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.export import offer_decision
-from calib.ui.fits import ShownFit, ready, rows_to_predict
+from calib.ui.fits import ShownFit, ready_of, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents
 from calib.ui.widgets import show_table
@@ -82,10 +82,8 @@ def sets_of(
 ) -> SetsBeside:
     """Sets of one method beside those of the raw model, made by a worker."""
     data = rows_to_predict(session, fit.calibrator)
-    given = raw.calibrator, fit.calibrator, *options
-    return ready(
-        ("sets", fit.key, *options), f"the sets of {fit.title}", sets_beside_raw, *given, data=data
-    )
+    both = raw.calibrator, fit.calibrator
+    return ready_of(fit, "the sets", sets_beside_raw, *both, *options, about=options, data=data)
 
 
 def words(title: str, found: SetsBeside, alpha: float) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
+import pandas as pd
 import streamlit as st
 
 from calib.diagnostics.histograms import ThresholdCounts, threshold_counts
@@ -15,6 +17,7 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import current_session, keep
 
+T = TypeVar("T")
 COLUMNS = 5, 3
 """Widths of the figure and of its controls."""
 TILE = 160
@@ -125,6 +128,14 @@ def picture(
         "Where nothing is done the rows are pale.",
         on_drag=lambda place: give(page, dragged_to(place, scale)),
     )
+
+
+def rules_table(title: str, rows: Mapping[str, Callable[[T], str]], rules: Mapping[str, T]) -> None:
+    """Draw a row for each number and a column for each rule."""
+    table = pd.DataFrame({title: list(rows)})
+    for rule, outcome in rules.items():
+        table[rule] = [write(outcome) for write in rows.values()]
+    widgets.show_table(table, title)
 
 
 def tiles(facts: Sequence[tuple[str, str, str]]) -> None:

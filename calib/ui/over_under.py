@@ -37,7 +37,7 @@ from calib.plots.over_under import (
 from calib.plots.style import Style, three_digits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
-from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.fits import ShownFit, beside_raw, ready, ready_of
 from calib.ui.session import keep
 from calib.ui.text import binning_name, literal, rows_count_once
 from calib.ui.widgets import scale_of_probabilities, segments, show_table, whole_number
@@ -115,18 +115,13 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             "the left too low; the faint line between them is the rest to correct.",
         )
     with right:
-        cells = [
-            {
-                "method": name,
-                "o": three_digits(result.over.value),
-                "u": three_digits(result.under.value),
-                "o / u": three_digits(result.ratio.value),
-                "odds": three_digits(result.odds.value),
-                "gap, points": points(result.gap.value),
-            }
-            for name, result, _ in rows
-        ]
-        show_table(pd.DataFrame(cells), "method")
+        cells = []
+        for name, result, _ in rows:
+            four = result.over, result.under, result.ratio, result.odds
+            values = [three_digits(interval.value) for interval in four]
+            cells.append((name, *values, points(result.gap.value)))
+        columns = ["method", "o", "u", "o / u", "odds", "gap, points"]
+        show_table(pd.DataFrame(cells, columns=columns), "method")
         over, under = (
             SCORES[key].seen(view).meaning for key in ("overconfidence", "underconfidence")
         )
@@ -175,12 +170,7 @@ def densities(chosen: list[ShownFit]) -> None:
 def _densities(fit: ShownFit, scale: Scale) -> go.Figure:
     limits = fit.evaluation.view.logit_limits
     compute = partial(confidence_histogram, scale=scale, logit_limits=limits)
-    histogram = ready(
-        ("histogram", fit.key, scale),
-        f"the histogram of {fit.title}",
-        compute,
-        *fit.evaluation.pair,
-    )
+    histogram = ready_of(fit, "the histogram", compute, *fit.evaluation.pair, about=scale)
     return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 
@@ -261,11 +251,7 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
 
 
 def _bands(fit: ShownFit) -> Named:
-    return (
-        fit.title,
-        ready(("by band", fit.key), f"the bands of {fit.title}", by_band, fit.evaluation),
-        fit.style,
-    )
+    return fit.title, ready_of(fit, "the bands", by_band, fit.evaluation), fit.style
 
 
 def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str]:
@@ -291,16 +277,7 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
     names = np.array([*map(class_phrase, test.class_names)])
     of_row = names[raw.predicted if by == "predicted" else raw.labels]
     methods = [
-        (
-            shown,
-            ready(
-                ("classes", shown.key, by),
-                f"the classes of {shown.title}",
-                subgroups,
-                shown.evaluation,
-                of_row,
-            ),
-        )
+        (shown, ready_of(shown, "the classes", subgroups, shown.evaluation, of_row, about=by))
         for shown in beside_raw(fits, fit)
     ]
     last = methods[-1][1]
