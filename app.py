@@ -15,39 +15,39 @@ from calib.ui.data.upload import gallery, last_reading, uploaders
 from calib.ui.data.view import not_opened, overview, stays_open
 from calib.ui.server import guard
 from calib.ui.session import find_session
-from calib.ui.shell import page, where_data_are_kept
+from calib.ui.shell import page, storage_notice
 
 
 def body() -> None:
     """Draw the page."""
     session = find_session()
     reading = last_reading()
-    asked = not_opened(reading)
-    if asked:
+    unopened = not_opened(reading)
+    if unopened:
         uploaders()
     if session is not None:
-        if asked:
+        if unopened:
             stays_open(session)
-        overview(session, None if asked else reading)
-    elif not asked:
+        overview(session, None if unopened else reading)
+    elif not unopened:
         first_page()
-    if session is not None or asked:
+    if session is not None or unopened:
         with st.expander("Open other data"):
-            if not asked:
+            if not unopened:
                 uploaders()
             gallery()
-    where_data_are_kept()
+    storage_notice()
 
 
 def check_settings() -> None:
     """End a server with one sentence where a setting is wrong."""
     try:
         settings.check()
-        asked = settings.number("CALIB_UPLOAD_MB")
+        size = settings.number("CALIB_UPLOAD_MB")
         allowed = float(st.get_option("server.maxUploadSize"))
-        if asked > allowed:  # Streamlit's server refuses what is larger before we see it
+        if size > allowed:  # Streamlit's server refuses what is larger before we see it
             raise ValueError(
-                f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "
+                f"CALIB_UPLOAD_MB is {size:g} and Streamlit takes {allowed:g}; "
                 "set STREAMLIT_SERVER_MAX_UPLOAD_SIZE too."
             )
     except ValueError as error:

@@ -13,8 +13,8 @@ from calib.ui.monitoring import (
     over_time,
     pictures,
     scores,
+    show_verdict,
     unlabelled,
-    words,
 )
 from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
@@ -33,12 +33,12 @@ def body() -> None:
             "Does a calibrator still hold? It takes the calibrator, and rows collected since then."
         )
         return
-    given = choose_new_data(subject)
-    result = None if given is None else checked(subject, given)
+    new_data = choose_new_data(subject)
+    result = None if new_data is None else checked(subject, new_data)
     with opening:
         if subject.record:
             st.caption(subject.record)
-        if given is None:
+        if new_data is None:
             st.write(
                 f"Is **{subject.title}** still calibrated? Upload rows collected since then: labelled, to test it, or "
                 "without labels, to see what performance to expect."
@@ -50,9 +50,9 @@ def body() -> None:
         elif result.check.change is None:
             unlabelled(subject, result)
         else:
-            words(subject, result, result.check.change)
+            show_verdict(subject, result, result.check.change)
             pictures(subject, result)
-            over_time(subject, given, result)
+            over_time(subject, new_data, result)
             with st.expander("All scores, and the distribution of the confidence, before and now"):
                 scores(subject, result.check.change)
                 drift(subject, result)

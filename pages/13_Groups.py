@@ -7,10 +7,10 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.audit import plain
-from calib.ui.fits import shown_fits
+from calib.ui.fits import judged_fits
 from calib.ui.groups import (
-    beside_others,
     choose_from_list,
+    contrast_with_others,
     figure,
     judged_groups,
     numbers,
@@ -20,7 +20,7 @@ from calib.ui.groups import (
 )
 from calib.ui.session import Cohort, OpenSession
 from calib.ui.shell import open_session, page, view_switch
-from calib.ui.widgets import folded, one_fit
+from calib.ui.widgets import choose_fit, folded
 
 
 def body() -> None:
@@ -38,10 +38,14 @@ def body() -> None:
 
 def draw(session: OpenSession, cohort: Cohort | None) -> None:
     """The finding, the figure, and beside it the cohort and the remedy."""
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     opening = st.container()
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        fit = one_fit(fits, "groups/fit", "Probabilities of", fits[0]) if len(fits) > 1 else fits[0]
+        fit = (
+            choose_fit(fits, "groups/fit", "Probabilities of", fits[0])
+            if len(fits) > 1
+            else fits[0]
+        )
         view_switch(session)
     groups = judged_groups(session, fit)
     with opening:
@@ -54,7 +58,7 @@ def draw(session: OpenSession, cohort: Cohort | None) -> None:
         if cohort is None:
             st.caption("Click a group, or choose it here: every page then shows its rows alone.")
         else:
-            beside_others(session, cohort)
+            contrast_with_others(session, cohort)
         with st.container(border=True):
             remedy(session)
     title = f"All {len(groups)} groups in numbers"

@@ -6,9 +6,9 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import overview, report_button
+from calib.ui.compare.recommendation import overview, report_button
 from calib.ui.compare.studies import all_scores, repeated, sizes
-from calib.ui.fits import shown_fits
+from calib.ui.fits import judged_fits
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import folded
 
@@ -16,7 +16,7 @@ from calib.ui.widgets import folded
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     overview(session, fits)
     with st.container(gap="xxsmall"):
         folded("All scores with intervals", "compare/scores", partial(all_scores, session, fits))

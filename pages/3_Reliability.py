@@ -8,8 +8,8 @@ import streamlit as st
 
 from calib.plots.reliability import usual_scale
 from calib.ui.audit import is_usable, lead
-from calib.ui.compare.answer import recommended
-from calib.ui.fits import shown_fits
+from calib.ui.compare.recommendation import recommended
+from calib.ui.fits import judged_fits
 from calib.ui.reliability import (
     CHOSEN,
     after,
@@ -27,7 +27,7 @@ from calib.ui.widgets import choose, folded
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     finding = st.container(gap="xsmall")
     with st.container(horizontal=True, gap="small"):
         view_switch(session)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from calib.ui.decide import act, class_costs, selective, sets
-from calib.ui.fits import ShownFit, shown_fits
+from calib.ui.fits import ShownFit, judged_fits
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.widgets import segments
@@ -24,15 +24,15 @@ QUESTIONS: dict[str, Draw] = {
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits = shown_fits(session)
-    left_out = ["Cost matrix"] if session.view.is_event else ["Act or not"]
-    left_out += ["Cost matrix"] if session.data.n_classes > class_costs.MOST_CLASSES else []
-    left_out += ["Prediction sets", "Cost matrix"] if session.data.kind == "pairs" else []
-    asked = [title for title in QUESTIONS if title not in left_out]
+    fits = judged_fits(session)
+    excluded = ["Cost matrix"] if session.view.is_event else ["Act or not"]
+    excluded += ["Cost matrix"] if session.data.n_classes > class_costs.MOST_CLASSES else []
+    excluded += ["Prediction sets", "Cost matrix"] if session.data.kind == "pairs" else []
+    offered = [title for title in QUESTIONS if title not in excluded]
     with st.container(horizontal=True, gap="medium"):
         view_switch(session)
-        question = segments("Decision", asked, asked[0], "decide/question", wrap=True)
-    QUESTIONS[question if question in asked else asked[0]](session, fits)
+        question = segments("Decision", offered, offered[0], "decide/question", wrap=True)
+    QUESTIONS[question if question in offered else offered[0]](session, fits)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")
 

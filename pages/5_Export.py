@@ -6,34 +6,34 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import advised, recommended, report_button
+from calib.ui.compare.recommendation import advised, recommended, report_button
 from calib.ui.export import calibrate_upload, decided, files, other_languages, packed
-from calib.ui.fits import shown_fits
+from calib.ui.fits import judged_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
-from calib.ui.widgets import folded, one_fit
+from calib.ui.widgets import choose_fit, folded
 
 
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     if len(fits) == 1:
         need_fit(what="There is nothing to export yet: no calibrator is fitted.")
         return
     sentence, begin = recommended(fits)
     st.markdown(sentence)
-    fit = one_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
-    made = packed(session, fit, fits[0])
-    files(made, advised=advised(fits))
+    fit = choose_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
+    package = packed(session, fit, fits[0])
+    files(package, advised=advised(fits))
     decided(session, fit)
     folded(
         "Other languages: ONNX, PyTorch, SQL, MLflow",
         "export/languages",
-        partial(other_languages, made),
+        partial(other_languages, package),
     )
     report_button(session, fits, "export/report")
-    calibrate_upload(session, fit, made)
+    calibrate_upload(session, fit, package)
 
 
 with page("Export"):

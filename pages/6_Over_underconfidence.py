@@ -8,8 +8,8 @@ import streamlit as st
 
 from calib.ui.audit import lead
 from calib.ui.chosen_rows import list_rows
-from calib.ui.compare.answer import choose_one
-from calib.ui.fits import shown_fits
+from calib.ui.compare.recommendation import choose_method
+from calib.ui.fits import judged_fits
 from calib.ui.over_under import (
     bands,
     by_class,
@@ -27,7 +27,7 @@ from calib.ui.widgets import choose, folded
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     view = session.view
     lead(session, "Over- and underconfidence", "level")
     finding(rows_of(fits, fits), fits[0].evaluation)
@@ -37,7 +37,7 @@ def body() -> None:
     change(rows, keys, view)
     folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
-    closer = choose_one(fits, "confidence")
+    closer = choose_method(fits, "confidence")
     list_rows()
     folded(
         f"At which {view.wording.predicted_label}?",

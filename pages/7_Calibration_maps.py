@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.fits import shown_fits
+from calib.ui.fits import judged_fits
 from calib.ui.maps import show, show_members
 from calib.ui.shell import open_session, page
 
@@ -14,7 +14,7 @@ from calib.ui.shell import open_session, page
 def body() -> None:
     """Draw the page: the tab that is open."""
     session = open_session()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     tabs = {"Maps": partial(show, session, fits), "Auto": partial(show_members, fits)}
     for tab, draw in zip(
         st.tabs(list(tabs), key="maps/tab", on_change="rerun"), tabs.values(), strict=True

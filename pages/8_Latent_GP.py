@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.fits import shown_fits
+from calib.ui.fits import judged_fits
 from calib.ui.latent import effects, functions, latent_fits, prepared, show_finding
 from calib.ui.progress import fit_here
 from calib.ui.shell import open_session, page
@@ -16,7 +16,7 @@ from calib.ui.widgets import choose, folded
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     latent = latent_fits(fits)
     if not latent:
         fit_here("gpcalib", "GPcalib has the latent function, and no GPcalib fit is finished yet.")

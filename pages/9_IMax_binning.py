@@ -5,8 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.errors import CalibrationError
-from calib.ui.binning import bins, controls, finding, picture_of, questions, rails_of, whose
-from calib.ui.fits import shown_fits
+from calib.ui.binning import (
+    bins,
+    controls,
+    describe_pairs,
+    finding,
+    picture_of,
+    questions,
+    rails_of,
+)
+from calib.ui.fits import judged_fits
 from calib.ui.shell import open_session, page
 
 
@@ -14,7 +22,7 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     opening = st.container()
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     data = session.calibration
     choice = controls(session.calibration)
     with opening:
@@ -26,7 +34,7 @@ def body() -> None:
         rails = rails_of(picture, fits)
         st.markdown(finding(picture))
         bins(picture, rails, choice)
-        st.caption(whose(picture, choice.class_name(data)))
+        st.caption(describe_pairs(picture, choice.class_name(data)))
     questions(data, picture, rails, choice)
 
 

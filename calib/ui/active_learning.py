@@ -30,7 +30,7 @@ KIND = "active/"
 MOST_SHUFFLES = 20
 FIRST = ("classifier", "calibrator", "pretraining", "batch", "budget")
 """Settings that are open; the others are folded."""
-TITLES = {name: one.title for table in (CLASSIFIERS, METHODS) for name, one in table.items()}
+TITLES = {name: entry.title for table in (CLASSIFIERS, METHODS) for name, entry in table.items()}
 
 # Open symbols and broken lines are drawn over full ones: arms that do the same are both seen.
 STYLES = {
@@ -123,10 +123,12 @@ def finding(summary: pd.DataFrame) -> str:
     """The verdict on each arm, as a list; what is missing where there is none yet."""
     if summary.empty:
         return "No shuffle has been completed by all arms."
-    said = verdicts(summary)
-    if not said:
+    sentences = verdicts(summary)
+    if not sentences:
         return f"Only the arm **{summary['title'].iloc[0]}** is here; choose another to compare it with."
-    return "\n".join(f"- {sentence}" for sentence in said) if len(said) > 1 else said[0]
+    return (
+        "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
+    )
 
 
 def follow(jobs: list[Job]) -> None:
@@ -171,7 +173,7 @@ def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:
     with st.grid(2, min_column_width=400, gap="large"):
         for measure in chosen:
             with st.container():  # the figure and its explanation share a cell of the grid
-                widgets.show_kept(
+                widgets.show_cached(
                     ("active figure", measure, *keys),
                     partial(_figure, study, measure),
                     f"active-{measure}",
@@ -187,9 +189,19 @@ def _figure(study: ArmStudy, measure: str) -> go.Figure:
     for arm in sorted(arms, key=lambda arm: STYLES[arm].dash != "solid"):
         curve = study.curves[arm, measure]
         spent = study.table[(study.table["arm"] == arm) & (study.table["spent"] == "calibration")]
-        names = ARMS[arm].title, SHORT[arm], STYLES[arm]
-        mean = curve.labels, curve.mean, curve.low, curve.high, curve.shuffles
-        lines.append(ArmLine(*names, *mean, spent[LABELS].to_numpy(np.float64)))
+        lines.append(
+            ArmLine(
+                ARMS[arm].title,
+                SHORT[arm],
+                STYLES[arm],
+                curve.labels,
+                curve.mean,
+                curve.low,
+                curve.high,
+                curve.shuffles,
+                spent[LABELS].to_numpy(np.float64),
+            )
+        )
     return learning_curves(lines, about.title, percent=about.percent)
 
 
@@ -197,9 +209,11 @@ def _beneath(study: ArmStudy, jobs: list[Job]) -> None:
     """Show notes, how the results were made, and all rounds as a file."""
     settings: dict[str, Any] = jobs[0].spec.arguments[0]  # type: ignore[union-attr]
     show_notes(notes(study.table, settings))
-    given = {name.replace("_", " "): value for name, value in settings.items() if value is not None}
-    made = ", ".join(f"{name} {TITLES.get(value, value)}" for name, value in given.items())
-    st.caption(f"Simulated with {made}. {HONEST}")
+    options = {
+        name.replace("_", " "): value for name, value in settings.items() if value is not None
+    }
+    setup = ", ".join(f"{name} {TITLES.get(value, value)}" for name, value in options.items())
+    st.caption(f"Simulated with {setup}. {HONEST}")
     table = study.table.assign(shuffle=study.table["shuffle"] + 1, **settings)
     widgets.csv(
         "All rounds as CSV", "active/csv", "active-learning.csv", lambda: table, of=(study.table,)
@@ -209,22 +223,22 @@ def _beneath(study: ArmStudy, jobs: list[Job]) -> None:
 def notes(table: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
     """Arms that hardly asked, and rounds without a calibrator."""
     rounds = table.groupby("arm", sort=False)
-    found = []
+    sentences = []
     first_batch = settings["pretraining"] + settings["batch"]
     silent = [
         ARMS[str(arm)].title for arm, most in rounds["n_labels"].max().items() if most < first_batch
     ]
     if silent and settings["budget"] is None:
-        found.append(
+        sentences.append(
             f"{listed(silent)} never asked for a full batch: from the start, nearly every row had an uncertainty below "
             "the threshold. A lower threshold asks for more labels."
         )
     for arm, why in table[table["note"] != ""].groupby("arm", sort=False)["note"]:
         title = ARMS[str(arm)].title
-        found.append(
+        sentences.append(
             f"{title} had no calibrator in {plural(len(why), 'round')}, mostly because: {why.mode()[0]}"
         )
-    return found
+    return sentences
 
 
 def choose_and_start(session: OpenSession, rows: Rows) -> None:

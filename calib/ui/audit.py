@@ -59,8 +59,8 @@ def audit_of(session: OpenSession) -> Audit:
     data = session.shown
     bare, rows = rows_to_audit(data)
     what = f"the audit of {plural(len(data), 'row')}"
-    found: Audit = fits.ready("audit", what, audit_arrays, bare, session.viewpoint, data=rows)
-    return found
+    audit: Audit = fits.ready("audit", what, audit_arrays, bare, session.viewpoint, data=rows)
+    return audit
 
 
 def rows_to_audit(data: Predictions) -> tuple[Predictions, Data]:
@@ -73,11 +73,11 @@ def rows_to_audit(data: Predictions) -> tuple[Predictions, Data]:
 
 def head(session: OpenSession) -> None:
     """The verdict as headline, and the checks in a line with mark, number and the page that shows more."""
-    found = audit_of(session)
-    st.header(plain(found.verdict), anchor=False)
+    audit = audit_of(session)
+    st.header(plain(audit.verdict), anchor=False)
     with st.grid(len(TILES), min_column_width=130, gap="small"):
         for check, question in TILES.items():
-            finding = found.of(check)
+            finding = audit.of(check)
             figure = finding.figure or NOT_THERE.get(check, finding.severity)
             color = COLORS[finding.severity]
             with st.container(border=True, height="stretch", gap="xxsmall", key=f"tile/{check}"):
@@ -87,21 +87,21 @@ def head(session: OpenSession) -> None:
 
 def findings(session: OpenSession) -> None:
     """The worst three findings as rows, and all others folded in one line."""
-    found = audit_of(session)
+    audit = audit_of(session)
     # The verdict ends with the remedy.
-    others = [each for each in found.findings if each.check != "remedy"]
-    off = [each for each in others if each.severity in ("problem", "caution")]
+    others = [finding for finding in audit.findings if finding.check != "remedy"]
+    off = [finding for finding in others if finding.severity in ("problem", "caution")]
     for finding in off[:MOST_FINDINGS]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             with st.container(width="stretch"):
                 st.markdown(line(finding))
-            if small := picture(finding, found):
+            if small := picture(finding, audit):
                 st.html(small, width=WIDTH)
-    rest = [each for each in others if each not in off[:MOST_FINDINGS]]
+    rest = [finding for finding in others if finding not in off[:MOST_FINDINGS]]
     names = {
-        "Also": [each.check for each in off[MOST_FINDINGS:]],
-        "Fine": [each.check for each in rest if each.severity == "fine"],
-        "not tested": [each.check for each in rest if each.severity == "untested"],
+        "Also": [finding.check for finding in off[MOST_FINDINGS:]],
+        "Fine": [finding.check for finding in rest if finding.severity == "fine"],
+        "not tested": [finding.check for finding in rest if finding.severity == "untested"],
     }
     titles = [f"{word}: {listed(checks)}" for word, checks in names.items() if checks]
     with st.expander("; ".join(titles)):
@@ -109,10 +109,10 @@ def findings(session: OpenSession) -> None:
             st.markdown(line(finding))
 
 
-def picture(finding: Finding, found: Audit) -> str:
+def picture(finding: Finding, audit: Audit) -> str:
     """Return a finding's interval, or those of its groups against the gap of all rows, as a small picture."""
     reference, title, unit = REFERENCES.get(finding.check, (0.0, "", 1.0))
-    level = found.of("level").estimate
+    level = audit.of("level").estimate
     if finding.groups and level is not None:
         reference, title, unit = POINTS * level.value, "gap of all rows, points", POINTS
     rows = [(group.name, group.gap) for group in finding.groups[:MOST_FINDINGS]]
@@ -138,14 +138,16 @@ def plain(sentence: str) -> str:
 
 def lead(session: OpenSession, page: str, *more: str) -> None:
     """Open a page with its findings and those of more checks: what is off, or else the first that is fine."""
-    own = [
-        each
-        for each in audit_of(session).findings
-        if each.page == page or each.check in more or (each.check, each.severity) == MISMATCH
+    relevant = [
+        finding
+        for finding in audit_of(session).findings
+        if finding.page == page
+        or finding.check in more
+        or (finding.check, finding.severity) == MISMATCH
     ]
-    off = [each for each in own if each.severity in ("problem", "caution")]
-    fine = [each for each in own if each.severity == "fine"]
-    for finding in off or [each for each in fine if each.check in more] or fine[:1]:
+    off = [finding for finding in relevant if finding.severity in ("problem", "caution")]
+    fine = [finding for finding in relevant if finding.severity == "fine"]
+    for finding in off or [finding for finding in fine if finding.check in more] or fine[:1]:
         st.markdown(line(finding))
 
 
@@ -156,14 +158,14 @@ def is_usable(session: OpenSession) -> bool:
 
 def next_step(session: OpenSession) -> str:
     """Name of the step that follows from the remedy: "labels", "weights", "groups", "fit" or "none"."""
-    found = audit_of(session)
-    if found.of("labels").severity == "problem":
+    audit = audit_of(session)
+    if audit.of("labels").severity == "problem":
         return "labels"
-    off = found.of("weights").severity in ("problem", "caution")
+    off = audit.of("weights").severity in ("problem", "caution")
     if off and session.data.weights is not None and session.data.confirmed_weights is None:
         return "weights"
-    if found.column:
+    if audit.column:
         return "groups"
-    if found.methods:
+    if audit.methods:
         return "fit"
-    return "groups" if found.of("groups").severity == "problem" and is_usable(session) else "none"
+    return "groups" if audit.of("groups").severity == "problem" and is_usable(session) else "none"

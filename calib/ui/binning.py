@@ -53,12 +53,12 @@ def finding(picture: BinningPicture) -> str:
     (title, best), *others = sorted(schemes, key=lambda scheme: -scheme[1].label_information)
     most = picture.information
     rest = listed([f"{other} {_of(bins.label_information, most)}" for other, bins in others])
-    kept = (
+    information = (
         f"**{_capital(title)} keeps {_of(best.label_information, most)} of the mutual information "
         f"of log-odds and label** ({number(best.label_information)} of {number(most)} nats) in "
         f"{plural(len(best.count), 'bin')}; {rest}."
     )
-    return f"{kept} {edges_where_uncertain(picture)}"
+    return f"{information} {edges_where_uncertain(picture)}"
 
 
 def edges_where_uncertain(picture: BinningPicture) -> str:
@@ -74,7 +74,7 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
     }
     counts = [f"{SCHEME_NAMES[name]} {n or 'none'}" for name, n in inside.items() if name != "imax"]
     ends = " to ".join(number(float(sigmoid(np.array(end)))) for end in (low, high))
-    said = (
+    sentence = (
         f"Where half of the uncertainty about the label lies, at a probability of the model of {ends}, "
         f"I-Max has {inside['imax'] or 'none'} of its {plural(len(schemes['imax'].edges), 'edge')}, {listed(counts)}."
     )
@@ -85,12 +85,12 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
         if schemes[name].label_information < schemes["imax"].label_information
     ]
     if not worse:
-        return said
+        return sentence
     have, keep = ("has", "keeps") if len(worse) == 1 else ("have", "keep")
-    return f"{said} {_capital(listed(worse))} {have} more edges there and still {keep} less."
+    return f"{sentence} {_capital(listed(worse))} {have} more edges there and still {keep} less."
 
 
-def whose(picture: BinningPicture, class_name: str | None) -> str:
+def describe_pairs(picture: BinningPicture, class_name: str | None) -> str:
     """Whose pairs are shown, in one line."""
     positives = int(picture.density.count_label.sum())
     if class_name is not None:
@@ -175,15 +175,17 @@ def controls(data: Predictions) -> BinningChoice:
 
 def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -> BinningPicture:
     """The numbers behind the page, computed once per choice."""
-    given = {fit.title: bins for fit in fits if (bins := own_bins(fit, choice.target)) is not None}
-    shown = tuple(fit.key for fit in fits if fit.title in given)
-    key = ("binning", choice.target, choice.n_bins, *shown)
+    fitted = {
+        fit.title: bins for fit in fits if (bins := fitted_bins(fit, choice.target)) is not None
+    }
+    fit_keys = tuple(fit.key for fit in fits if fit.title in fitted)
+    key = ("binning", choice.target, choice.n_bins, *fit_keys)
     return ready(
-        key, "the bins", picture_of_rows, choice.target, choice.n_bins, given, data=rows_of(data)
+        key, "the bins", picture_of_rows, choice.target, choice.n_bins, fitted, data=rows_of(data)
     )
 
 
-def own_bins(fit: ShownFit, target: int | None) -> tuple[Floats, Floats] | None:
+def fitted_bins(fit: ShownFit, target: int | None) -> tuple[Floats, Floats] | None:
     """Edges and representatives of a fitted I-Max for these pairs; None where it has no one set for them."""
     if not isinstance(fit.calibrator, IMaxBinning) or fit.calibrator.classes == "top":
         return None
@@ -222,7 +224,7 @@ def _same(bins: BinnedPairs, others: BinnedPairs) -> bool:
 def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """The densities with the rails beneath."""
     draw = partial(bins_over_densities, picture.density, rails)
-    widgets.show_kept(("bins", *_key(choice, rails)), draw, "bins", HOW_TO_READ)
+    widgets.show_cached(("bins", *_key(choice, rails)), draw, "bins", HOW_TO_READ)
 
 
 def questions(
@@ -236,7 +238,7 @@ def questions(
         partial(numbers_of_bins, picture, choice),
     )
     if data.n_classes > 2:
-        sets = partial(shared_or_own, data)
+        sets = partial(compare_sets, data)
         folded("Shared bins, or bins for each class?", "binning/sets", sets)
 
 
@@ -244,7 +246,7 @@ def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -
     """The representatives of the bins, and every bin of one scheme in numbers."""
     scale = scale_of_probabilities("linear", "binning/scale")
     draw = partial(representatives, picture.density, rails, scale)
-    widgets.show_kept(
+    widgets.show_cached(
         ("steps", scale, *_key(choice, rails)), draw, "representatives", HOW_TO_READ_STEPS
     )
     names = [name for name, _, _ in rails]
@@ -270,30 +272,32 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
 def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
     """Show the information that 2 to 64 bins keep."""
     what = "2 to 64 bins placed in every way"
-    found = ready(
+    information = ready(
         ("information by bins", choice.target), what, information_by_bins, picture.density
     )
     key = ("binning limits", choice.target, choice.n_bins)
     limits = ready(key, "the limit of all bins", binning_limits, picture.density, choice.n_bins)
-    by_rate = partial(information_rate_chart, found, limits)
-    widgets.show_kept(("rate", *key), by_rate, "information-by-rate", HOW_TO_READ_RATE)
+    by_rate = partial(information_rate_chart, information, limits)
+    widgets.show_cached(("rate", *key), by_rate, "information-by-rate", HOW_TO_READ_RATE)
     by_step = partial(steps_chart, limits)
-    widgets.show_kept(("steps of", *key), by_step, "iterations", HOW_TO_READ_ITERATIONS)
+    widgets.show_cached(("steps of", *key), by_step, "iterations", HOW_TO_READ_ITERATIONS)
 
 
-def shared_or_own(data: Predictions) -> None:
+def compare_sets(data: Predictions) -> None:
     """Compare the pairs of all classes with those of one class as stand-ins for that class."""
-    found = ready("set divergence", "pairs of each class", set_divergence, data=rows_of(data))
-    own, shared = (float(each[-1].mean()) for each in (found.class_wise, found.shared))
+    divergence = ready("set divergence", "pairs of each class", set_divergence, data=rows_of(data))
+    class_wise, shared = (
+        float(values[-1].mean()) for values in (divergence.class_wise, divergence.shared)
+    )
     per_class = len(data) / data.n_classes
-    nearer = "shared" if shared < own else "class-wise"
+    nearer = "shared" if shared < class_wise else "class-wise"
     st.markdown(
         f"A class has {per_class:,.0f} rows of its own on average, the shared set {len(data):,}. With "
-        f"{found.n_rows[-1]:,} rows the {nearer} set is nearer to a class: {number(min(own, shared))} against "
-        f"{number(max(own, shared))}."
+        f"{divergence.n_rows[-1]:,} rows the {nearer} set is nearer to a class: {number(min(class_wise, shared))} "
+        f"against {number(max(class_wise, shared))}."
     )
-    draw = partial(set_divergence_chart, found)
-    widgets.show_kept("set divergence figure", draw, "sets", HOW_TO_READ_SETS)
+    draw = partial(set_divergence_chart, divergence)
+    widgets.show_cached("set divergence figure", draw, "sets", HOW_TO_READ_SETS)
 
 
 def _key(choice: BinningChoice, rails: list[Rail]) -> tuple[object, ...]:

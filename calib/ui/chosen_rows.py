@@ -26,7 +26,7 @@ CHOSEN = "rows"
 class ChosenRows:
     """Chosen rows: their description in Markdown, their numbers among the test rows of a split, and themselves."""
 
-    said: str
+    description: str
     places: Ints
     split: str
     table: pd.DataFrame
@@ -40,7 +40,7 @@ def chosen_rows() -> ChosenRows | None:
 
 
 def choose_rows(
-    fit: ShownFit, what: str, held: Bools, pair: tuple[Floats, Bools] | None = None
+    fit: ShownFit, what: str, selected: Bools, pair: tuple[Floats, Bools] | None = None
 ) -> None:
     """Choose rows for all pages, if there are any.
 
@@ -48,36 +48,38 @@ def choose_rows(
     ----------
     fit : the method by which they were chosen.
     what : they are, in Markdown, such as "site a".
-    held : (n,) whether a test row is one of them.
+    selected : (n,) whether a test row is one of them.
     pair : what is said of every row and what came true, if not those of the view.
     """
     session = current_session()
     view = fit.evaluation.view
-    places = np.flatnonzero(held)
+    places = np.flatnonzero(selected)
     if not len(places):
         return
-    (said, outcome), test, names = (
+    (predicted, outcome), test, names = (
         pair or fit.evaluation.pair,
         session.test,
         np.array(session.test.class_names),
     )
     rows = fit.evaluation
-    inside = held.astype(np.int64)
-    gaps = gaps_by_group(said, outcome, inside, 2, clusters=rows.clusters, weights=rows.weights)
+    inside = selected.astype(np.int64)
+    gaps = gaps_by_group(
+        predicted, outcome, inside, 2, clusters=rows.clusters, weights=rows.weights
+    )
     gap = f"{points(gaps.gap[1])} points (95\u00a0%: {points_between(gaps.gap_low[1], gaps.gap_high[1])})"
     means = view.wording.describe_means(gaps.confidence[1], gaps.accuracy[1])
     columns: dict[str, str] = {role.role: role.column for role in test.roles}
-    held_too = {"cluster": test.clusters, "group": test.groups, "time": test.times}
+    metadata = {"cluster": test.clusters, "group": test.groups, "time": test.times}
     table = pd.DataFrame(
         {
             "row": session.test_numbers[places],
             "label": names[test.labels[places]],
             "predicted": names[fit.evaluation.predicted[places]],
-            view.wording.predicted_label: said[places],
+            view.wording.predicted_label: predicted[places],
             view.wording.outcome_label: outcome[places],
             **{
                 columns.get(role, role): of[places]
-                for role, of in held_too.items()
+                for role, of in metadata.items()
                 if of is not None
             },
         }
@@ -98,7 +100,7 @@ def show_clickable(
     how_to_read: str,
     choose: Callable[[str, Any], None],
 ) -> None:
-    """Show a figure whose marks stand for rows; see :func:`calib.ui.widgets.show_kept`.
+    """Show a figure whose marks stand for rows; see :func:`calib.ui.widgets.show_cached`.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def list_rows() -> None:
     rows = chosen_rows()
     if rows is None:
         return
-    st.markdown(rows.said)
+    st.markdown(rows.description)
     widgets.draw_table(rows.table, height=300)
     with st.container(horizontal=True):
         widgets.csv("These rows as CSV", "rows/csv", "rows.csv", lambda: rows.table, of=(rows,))

@@ -135,7 +135,7 @@ def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     return keep(("packed", fit.key, carried, session.view.key), pack)
 
 
-def files(made: Packed, advised: bool = True) -> None:
+def files(package: Packed, advised: bool = True) -> None:
     """The bundle, the npz and the pickle: for whom each is, and how it is used.
 
     Parameters
@@ -143,13 +143,13 @@ def files(made: Packed, advised: bool = True) -> None:
     advised : whether to export a calibrator is what is recommended; its bundle then stands out.
     """
     kind: Literal["primary", "secondary"] = "primary" if advised else "secondary"
-    exported = made.exported
+    exported = package.exported
     st.markdown(FILES)
     steps = partial(npz.checked_steps, exported.calibrator, by_group=True)
     with st.container(horizontal=True):
-        made.offer("Bundle with model card", "zip", "folder_zip", [steps], type=kind)
-        made.offer("Pickle", "pkl", "deployed_code")
-        made.offer("Arrays (npz)", "npz", "data_array", [steps])
+        package.offer("Bundle with model card", "zip", "folder_zip", [steps], type=kind)
+        package.offer("Pickle", "pkl", "deployed_code")
+        package.offer("Arrays (npz)", "npz", "data_array", [steps])
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")
     shell, python = st.tabs(["The bundle in a shell", "In Python"])
@@ -167,7 +167,7 @@ def files(made: Packed, advised: bool = True) -> None:
 
 
 def _limits(exported: ExportedCalibrator) -> str:
-    known, seen = exported.metadata, exported.seen
+    metadata, seen = exported.metadata, exported.seen
     between = ""
     if seen is not None:
         low, high = (f"{end:.4g}".replace("-", "−") for end in (seen.low, seen.high))
@@ -178,24 +178,24 @@ def _limits(exported: ExportedCalibrator) -> str:
         else f", with {plural(exported.n_classes, 'class', 'classes')}"
     )
     return (
-        f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}{classes}.{between} "
+        f"Fitted on {plural(metadata['n_calibration'], 'row')} and tested on {metadata['n_test']:,}{classes}.{between} "
         f"Outputs that look like another kind than {KINDS[exported.kind]} are refused."
     )
 
 
-def other_languages(made: Packed) -> None:
+def other_languages(package: Packed) -> None:
     """An ONNX model, a PyTorch module, an SQL expression and an MLflow model, or why there is none."""
     st.markdown(LANGUAGES)
-    given = made.exported
-    of_outputs = given.calibrator, given.kind, given.n_classes, given.scale
-    steps = partial(npz.checked_steps, given.calibrator)
+    exported = package.exported
+    of_outputs = exported.calibrator, exported.kind, exported.n_classes, exported.scale
+    steps = partial(npz.checked_steps, exported.calibrator)
     onnx: list[Callable[[], Any]] = [steps, writer.check_onnx]
     with st.container(horizontal=True):
-        made.offer("ONNX model", "onnx", "hub", onnx)
-        made.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
-        made.offer("PyTorch module", "py", "code", [steps])
-        made.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)])
-        made.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
+        package.offer("ONNX model", "onnx", "hub", onnx)
+        package.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
+        package.offer("PyTorch module", "py", "code", [steps])
+        package.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)])
+        package.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
 
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def remembering(session: OpenSession, fit: ShownFit) -> Calibrator:
     return copy(fit.calibrator).remember(form)
 
 
-def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
+def calibrate_upload(session: OpenSession, fit: ShownFit, package: Packed) -> None:
     """Calibrate the test rows, all rows, or any upload with the same classes."""
     pairs = is_pairs(session.data)
     whole = fit.calibrator.gives_probabilities and not pairs
@@ -248,7 +248,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""
         if fit.calibrator.needs_groups:
-            asks = f"with the column {escape_markdown(made.exported.group_column)} of groups, "
+            asks = f"with the column {escape_markdown(package.exported.group_column)} of groups, "
         outputs = (
             f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
         )
@@ -256,9 +256,9 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
         if uploaded is None:
             return
         rows, of = uploaded
-        if unseen := unseen_groups(made.exported, rows):
+        if unseen := unseen_groups(package.exported, rows):
             st.info(escape_markdown(unseen), icon=":material/group:")
-    given = {"exported": made.exported, "rows": rows}
+    content = {"exported": package.exported, "rows": rows}
     large = rows.logits.size > FEW_CELLS
     with st.container(horizontal=not large):
         for form, build in (("npz", to_npz), ("csv", to_csv)):
@@ -267,7 +267,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
                 f"export/{form}",
                 f"calibrated.{form}",
                 build,
-                lambda: given,
+                lambda: content,
                 of,
                 large=large,
                 unit="row",
@@ -346,9 +346,9 @@ def offer_decision(
         return
     label = f"Export {escape_markdown(fit.title)} with {called if sets is None else 'these sets'}"
     if st.button(label, key=f"decide/carry/{name}", icon=":material/download:", type="primary"):
-        held = session.carried.get(fit.key, Carried())
+        carried = session.carried.get(fit.key, Carried())
         session.carried[fit.key] = (
-            replace(held, decision=decision) if sets is None else replace(held, sets=sets)
+            replace(carried, decision=decision) if sets is None else replace(carried, sets=sets)
         )
         session.picked[EXPORTED] = fit.key
         st.switch_page(EXPORT)
@@ -356,18 +356,18 @@ def offer_decision(
 
 def decided(session: OpenSession, fit: ShownFit) -> None:
     """Show the decisions in the files of a fit, with a button that leaves them out."""
-    held = session.carried.get(fit.key)
-    if held is None:
+    carried = session.carried.get(fit.key)
+    if carried is None:
         return
     parts = []
-    if held.decision is not None:
+    if carried.decision is not None:
         names = list(session.data.class_names)
         event = session.data.event
         if event is not None:
             names[event.column] = event.name
-        parts.append(held.decision.said(tuple(names)))
-    if held.sets is not None:
-        parts.append(held.sets.said())
+        parts.append(carried.decision.said(tuple(names)))
+    if carried.sets is not None:
+        parts.append(carried.sets.said())
     st.markdown(f"**These files also decide:** {escape_markdown(' '.join(parts))}")
     if st.button(
         "Leave the decision out", key="export/leave out", icon=":material/close:", type="tertiary"

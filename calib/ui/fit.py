@@ -26,7 +26,7 @@ from calib.registry import (
 from calib.ui import fits
 from calib.ui.audit import audit_of, lead
 from calib.ui.link import page_link
-from calib.ui.menu import said_of_missing
+from calib.ui.menu import describe_missing
 from calib.ui.progress import finished_fit, job_list, offered_presets
 from calib.ui.session import OpenSession
 from calib.ui.widgets import declared, put, segments
@@ -76,10 +76,10 @@ def parameter_widgets(
             'NumPy fits it. GPflow, with other kernels, needs: pip install "calib-studio[gp]".'
         )
     columns = st.columns(2)
-    shown = sorted(
+    ordered = sorted(
         (f for f in fields(cls) if f.name in names), key=lambda f: f.name == "random_state"
     )
-    for i, f in enumerate(shown):
+    for i, f in enumerate(ordered):
         with columns[i % 2]:
             default: Any = f.default
             meta: Mapping[str, Any] = f.metadata
@@ -121,7 +121,7 @@ def choose_and_start(session: OpenSession) -> None:
         session.picked[OPEN] = session.picked.get(OPEN, False) or bool({*rest} & {*chosen})
         with st.expander(f"More methods ({len(rest)})", key=OPEN, expanded=session.picked[OPEN]):
             draw(rest)
-    _left_out(data)
+    _unavailable(data)
     if session.drawn:
         st.caption(session.drawn)
     if few := few_rows(chosen, len(session.calibration)):
@@ -198,7 +198,7 @@ def results_by_method(session: OpenSession) -> dict[str, str]:
     """Time and change of the NLL against the raw model on the test rows, of the best finished fit of each method."""
     if not any(job.calibrator for job in fits.jobs()):
         return {}
-    raw, *finished = fits.shown_fits(session)
+    raw, *finished = fits.judged_fits(session)
     best: dict[str, tuple[float, str]] = {}
     for fit in finished:
         text = f"{number(fit.fit_seconds, 2)} s"
@@ -231,10 +231,10 @@ def _choose(methods: list[str]) -> None:
     st.session_state[CHOSEN] = methods
 
 
-def _left_out(data: Predictions) -> None:
+def _unavailable(data: Predictions) -> None:
     """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
-    if said := describe_exclusions(data):
-        st.caption(said)
+    if sentence := describe_exclusions(data):
+        st.caption(sentence)
     able = [
         name for name, method in METHODS.items() if can_learn(method.cls, data)
     ]  # of the others it is said above
@@ -247,7 +247,7 @@ def _left_out(data: Predictions) -> None:
     for title, missing in lacking.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                f":gray-badge[:material/block: {title}] :gray[needs {said_of_missing(missing)}, which these data do "
+                f":gray-badge[:material/block: {title}] :gray[needs {describe_missing(missing)}, which these data do "
                 "not hold.]",
                 width="content",
             )

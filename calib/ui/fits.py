@@ -40,7 +40,7 @@ from calib.registry import METHODS, OFFERED, calibrator, title_of
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
 from calib.store.index import describe_error, server_store
-from calib.ui.ready import asked, awaited
+from calib.ui.ready import awaited, request
 from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, Visitor, current_session, find_session, find_visitor, keep
 from calib.ui.text import add_notice
@@ -190,9 +190,9 @@ def refusal_noted() -> Iterator[None]:
 
 def where(specs: Iterable[FitSpec | TaskSpec]) -> list[Job]:
     """State of each of the visitor's fits or studies: in the queue, else as stored, else to be tried again."""
-    asked_for = {spec.key: spec for spec in specs}
-    here = {job.key: job for job in queue().snapshot(asked_for)}
-    return [here[key] if key in here else _as_stored(spec) for key, spec in asked_for.items()]
+    requested = {spec.key: spec for spec in specs}
+    here = {job.key: job for job in queue().snapshot(requested)}
+    return [here[key] if key in here else _as_stored(spec) for key, spec in requested.items()]
 
 
 def _as_stored(spec: FitSpec | TaskSpec) -> Job:
@@ -243,7 +243,7 @@ def remove(key: str) -> None:
     session = current_session()
     gone = session.specs.pop(key, None)
     if gone is not None and any(spec.method == gone.method for spec in session.specs.values()):
-        session.kept.clear()  # others of its method look otherwise now than in these figures
+        session.cached.clear()  # others of its method look otherwise now than in these figures
 
 
 def jobs() -> list[Job]:
@@ -254,13 +254,13 @@ def jobs() -> list[Job]:
     return where(session.specs.values())
 
 
-def shown_fits(session: OpenSession) -> list[ShownFit]:
+def judged_fits(session: OpenSession) -> list[ShownFit]:
     """The raw model and every finished fit, in the order of their methods, judged on the test set."""
     start = partial(_judge_raw, session)
     what = "the scores of the raw model"
     judged = keep(RAW, lambda: awaited(session, session.seen(RAW), what, start))
     raw_title = METHODS["identity"].title
-    raw = _shown(session, RAW, "identity", raw_title, 0, raw_model(session.data), judged)
+    raw = _judged_fit(session, RAW, "identity", raw_title, 0, raw_model(session.data), judged)
     finished = []
     of_method = Counter[str]()
     for job in jobs():
@@ -270,7 +270,7 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
         if (fitted := job.calibrator) is not None:
             judged = _judgement(session, job, fitted)
             seconds = job.seconds, job.cpu_seconds
-            finished.append(_shown(session, *about, fitted, judged, *seconds))
+            finished.append(_judged_fit(session, *about, fitted, judged, *seconds))
     return [raw, *sorted(finished, key=lambda fit: OFFERED.index(fit.method))]
 
 
@@ -285,7 +285,7 @@ def _judgement(session: OpenSession, job: Job, fitted: Calibrator) -> Judgement:
     return judged
 
 
-def _shown(
+def _judged_fit(
     session: OpenSession,
     key: str,
     method: str,
@@ -316,8 +316,8 @@ def on_all_rows(session: OpenSession) -> Evaluation:
 
 def ask_for_raw(session: OpenSession) -> None:
     """Have the raw model judged, which every page shows, before any page needs it."""
-    if (key := session.seen(RAW)) not in session.kept:
-        asked(session, key, partial(_judge_raw, session))
+    if (key := session.seen(RAW)) not in session.cached:
+        request(session, key, partial(_judge_raw, session))
 
 
 def _judge_raw(session: OpenSession) -> Future[Any]:
@@ -338,7 +338,7 @@ def compute(
     return queue().compute(function, *arguments, data=data, owner=visitor.visitor, **about)
 
 
-def beside_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
+def with_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
     """The raw model, which is the first of all fits, and the chosen ones, each once."""
     return [fits[0], *(fit for fit in chosen if fit.key != fits[0].key)]
 

@@ -69,8 +69,8 @@ def _mostly_dangerous(sides: Sides) -> str:
     return f"{opening}, against {of_safe}{_overlap(safe, rest)}."
 
 
-def _overlap(one: RightShare, other: RightShare) -> str:
-    overlap = one.rate.low <= other.rate.high and other.rate.low <= one.rate.high
+def _overlap(share: RightShare, other: RightShare) -> str:
+    overlap = share.rate.low <= other.rate.high and other.rate.low <= share.rate.high
     return "; the two intervals overlap" if overlap else ""
 
 
@@ -84,7 +84,7 @@ def _interval(rate: Interval) -> str:
     return f"95\u00a0%: {percents(rate)}"
 
 
-def whose(measured: Measured, learned: Measured, n_train: int) -> str:
+def describe_rows(measured: Measured, learned: Measured, n_train: int) -> str:
     """On what it is judged, and what was left out of large data."""
     text = (
         f"Judged on {plural(len(measured.rows), 'test row')} against {plural(n_train, 'training row')}; both maps are "
@@ -203,7 +203,7 @@ def success(study: SeparationStudy, kind: str) -> None:
         maps = [(name, STYLES[name], study.map_at(name, study.grid)) for name in MAPS]
         return success_curve(study.rates, study.histogram, study.grid, maps, axis_title(kind))
 
-    widgets.show_kept(("geometry success", kind), build, "success-by-separation", HOW_TO_READ)
+    widgets.show_cached(("geometry success", kind), build, "success-by-separation", HOW_TO_READ)
 
 
 def offer_fit(fits: list[ShownFit]) -> None:
@@ -213,7 +213,7 @@ def offer_fit(fits: list[ShownFit]) -> None:
         fit_here("geometric", f"{title} turns this into a calibrator, to be compared and exported.")
 
 
-def one_input(
+def show_input(
     session: OpenSession, study: SeparationStudy, kind: str, fits: list[ShownFit]
 ) -> None:
     """Say why a test row has its separation, and show it beside the training inputs that decide it."""
@@ -249,7 +249,9 @@ def _show_zone(session: OpenSession, row: ExplainedInput, kind: str) -> None:
     labels = train_labels[row.around.rows]
     names = [str(session.data.class_names[label]) for label in labels]
     key = ("geometry zone", row.number, kind)
-    widgets.show_kept(key, lambda: zone_chart(row.why, row.around, names), "zone", HOW_TO_READ_ZONE)
+    widgets.show_cached(
+        key, lambda: zone_chart(row.why, row.around, names), "zone", HOW_TO_READ_ZONE
+    )
 
 
 def choose_row(session: OpenSession, study: SeparationStudy, kind: str) -> int | None:
@@ -317,21 +319,21 @@ def _show_features(session: OpenSession, row: ExplainedInput, roles: dict[int, s
     assert features is not None and train is not None and labels is not None
     both = np.concatenate([features[[row.number]], train[list(roles)]])
     names = [str(session.data.class_names[labels[place]]) for place in roles]
-    said = [f"{role}, {number(row.away[place])} away" for place, role in roles.items()]
+    captions = [f"{role}, {number(row.away[place])} away" for place, role in roles.items()]
     if features.ndim in (3, 4) and features.shape[3:] in ((), (1,), (3,)):
-        shown = [("the input", "the input")]
-        shown += [
+        texts = [("the input", "the input")]
+        texts += [
             (f"{literal(name)} · {role}", f"{role}, of the class {name}")
-            for name, role in zip(names, said, strict=True)
+            for name, role in zip(names, captions, strict=True)
         ]
         with st.container(horizontal=True, gap="medium"):
-            for tile, (caption, alt) in zip(tiles(both), shown, strict=True):
+            for tile, (caption, alt) in zip(tiles(both), texts, strict=True):
                 st.image(tile, caption=caption, width=SHOWN_WIDTH, alt=f"Image of {alt}")
         return
     flat = both.reshape(len(both), -1).astype(np.float64)
     most = np.argsort(-np.ptp(flat, axis=0), kind="stable")[:MOST_NUMBERS]
     table = pd.DataFrame(flat[:, most], columns=[f"number {i}" for i in most])
-    table.insert(0, "input", ["the input", *said])
+    table.insert(0, "input", ["the input", *captions])
     draw_table(table, height="content")
     if flat.shape[1] > len(most):
         st.caption(

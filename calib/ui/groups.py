@@ -60,14 +60,14 @@ def sentence(groups: Sequence[GroupFinding], view: View) -> str:
 def in_groups(session: OpenSession, fit: ShownFit) -> None:
     """Say in which groups a method is off, for data with groups."""
     if session.test.group_columns():
-        found = sentence(judged_groups(session, fit), session.view)
-        st.markdown(f"**{literal(fit.title)} by group:** {plain(found)}")
+        finding = sentence(judged_groups(session, fit), session.view)
+        st.markdown(f"**{literal(fit.title)} by group:** {plain(finding)}")
 
 
 def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) -> None:
     """The forest plot; a click restricts all pages to a group."""
     view = session.view
-    drawn = shown_groups(groups)
+    drawn = select_groups(groups)
     if not drawn:
         return
     draw = partial(forest, drawn, len(groups), view)
@@ -80,7 +80,7 @@ def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) 
     show_clickable(("forest", fit.key), draw, "groups", how, choose_group)
 
 
-def shown_groups(groups: Sequence[GroupFinding]) -> list[GroupFinding]:
+def select_groups(groups: Sequence[GroupFinding]) -> list[GroupFinding]:
     """Groups that are off, then the largest others, single columns first; from the lowest gap to the highest."""
     problems = [group for group in groups if group.severity == "problem"]
     others = [group for group in groups if group.severity != "problem"]
@@ -114,29 +114,32 @@ def choose_from_list(groups: Sequence[GroupFinding], cohort: Cohort | None) -> N
     st.selectbox("All pages show", [EVERY_ROW, *ways], key=COHORT, on_change=take)
 
 
-def beside_others(session: OpenSession, cohort: Cohort) -> None:
+def contrast_with_others(session: OpenSession, cohort: Cohort) -> None:
     """The cohort against all other rows: means, ranking and composition."""
     bare, rows = rows_to_audit(session.data)
     key = "contrast", cohort.columns, cohort.name
     about = contrast, bare, session.viewpoint, cohort.columns, cohort.name
-    found: Contrast | None = ready(key, f"the rows of {cohort.name}", *about, data=rows)
-    if found is None:
+    comparison: Contrast | None = ready(key, f"the rows of {cohort.name}", *about, data=rows)
+    if comparison is None:
         return
     wording = session.view.wording
     st.markdown(f"**{literal(cohort.name)}** against all others")
     table = {
-        "rows": [f"{count:,}" for count in found.rows],
-        wording.short_predicted_label: [percent(value) for value in found.predicted],
-        wording.short_observed_label: [percent(value) for value in found.observed],
-        "AUROC": ["–" if np.isnan(value) else number(value) for value in found.auroc],
+        "rows": [f"{count:,}" for count in comparison.rows],
+        wording.short_predicted_label: [percent(value) for value in comparison.predicted],
+        wording.short_observed_label: [percent(value) for value in comparison.observed],
+        "AUROC": ["–" if np.isnan(value) else number(value) for value in comparison.auroc],
     }
     cells = pd.DataFrame(
         [(name, *values) for name, values in table.items()], columns=["", "these", "others"]
     )
     draw_table(cells)
-    if found.shares:
+    if comparison.shares:
         bars = pd.DataFrame(
-            [(name, 100 * these, 100 * others) for name, (these, others) in found.shares.items()],
+            [
+                (name, 100 * these, 100 * others)
+                for name, (these, others) in comparison.shares.items()
+            ],
             columns=["share of", "these", "others"],
         )
         bar = st.column_config.ProgressColumn(
@@ -147,15 +150,15 @@ def beside_others(session: OpenSession, cohort: Cohort) -> None:
 
 def remedy(session: OpenSession) -> None:
     """Show the remedy for the groups, as the audit has it."""
-    found = audit_of(session)
-    st.markdown(plain(found.of("remedy").sentence))
-    if found.column:
+    audit = audit_of(session)
+    st.markdown(plain(audit.of("remedy").sentence))
+    if audit.column:
         st.button(
-            f"Fit a map for each {literal(found.column)}",
+            f"Fit a map for each {literal(audit.column)}",
             key="groups/fit by group",
             icon=":material/play_arrow:",
             on_click=start,
-            args=([("by_group", {"column": found.column})],),
+            args=([("by_group", {"column": audit.column})],),
             help=PROTECTED,
         )
 
@@ -187,23 +190,23 @@ def _word(group: GroupFinding, view: View) -> str:
 
 def panel(session: OpenSession, fit: ShownFit) -> None:
     """O:E, slope and the others in each group of the data."""
-    one = fit.evaluation
-    kind = None if one.weights is None else session.test.weight_kind
-    rows = *one.pair, session.test.groups, one.weights, kind, one.clusters
-    found: list[GroupPanel] = ready_of(fit, "the panel of each group", group_panels, *rows)
-    off = [group for group in found if group.off("oe")]
-    judged = plural(sum(bool(group.measures) for group in found), "group")
+    evaluation = fit.evaluation
+    kind = None if evaluation.weights is None else session.test.weight_kind
+    rows = *evaluation.pair, session.test.groups, evaluation.weights, kind, evaluation.clusters
+    panels: list[GroupPanel] = ready_of(fit, "the panel of each group", group_panels, *rows)
+    off = [group for group in panels if group.off("oe")]
+    judged = plural(sum(bool(group.measures) for group in panels), "group")
     named = [
         f"{literal(group.name)} {with_interval(group.measures['oe'])}" for group in off[:MOST_NAMED]
     ]
     more = [f"{len(off) - MOST_NAMED} more"] * (len(off) > MOST_NAMED)
-    said = (
+    clause = (
         f"in {len(off)} of {judged}**: {listed(named + more)}"
         if off
         else f"significantly in none of {judged}**"
     )
-    st.markdown(f"With {fit.title}, **O:E differs from 1 {said}.")
-    show_table(_panel_table(found), "group")
+    st.markdown(f"With {fit.title}, **O:E differs from 1 {clause}.")
+    show_table(_panel_table(panels), "group")
     st.caption(
         f"Intervals of one measure hold for all {judged} together with 95\u00a0% (Bonferroni). The groups come in the "
         f"order of O:E, the farthest from 1 first; those with fewer than {LEAST_EVENTS} rows of either outcome are too "
@@ -211,19 +214,19 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     )
 
 
-def _panel_table(found: list[GroupPanel]) -> pd.DataFrame:
+def _panel_table(panels: list[GroupPanel]) -> pd.DataFrame:
     table = pd.DataFrame(
         {
-            "group": [group.name for group in found],
-            "rows": [group.rows for group in found],
-            "events": [group.events for group in found],
-            "event rate": [percent(group.rate) for group in found],
-            "mean risk": [percent(group.mean_risk) for group in found],
+            "group": [group.name for group in panels],
+            "rows": [group.rows for group in panels],
+            "events": [group.events for group in panels],
+            "event rate": [percent(group.rate) for group in panels],
+            "mean risk": [percent(group.mean_risk) for group in panels],
         }
     )
     for key, title in MEASURES.items():
         table[title] = [
             with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}"
-            for group in found
+            for group in panels
         ]
     return table

@@ -37,7 +37,7 @@ def finding(name: str, effect: EffectStudy) -> str:
     """Describe the effect on high, middle and low confidences."""
     if not effect.changes:
         return f"Too few test rows ({effect.n_rows}) for the effect of {name} on their confidences."
-    return f"**{name} {_in_words(effect.changes)}.**"
+    return f"**{name} {_describe_changes(effect.changes)}.**"
 
 
 def against_temperature(outside: float | None) -> str:
@@ -91,7 +91,7 @@ def points(share: float) -> str:
     return number(100 * abs(share), 1) if 0 < abs(share) < 0.0005 else f"{100 * abs(share):.1f}"
 
 
-def _in_words(groups: list[GroupChange]) -> str:
+def _describe_changes(groups: list[GroupChange]) -> str:
     """Lowers confidences above 0.9 by 3.1 points (±0.4) and those from 0.5 to 0.9 by 9.0 points (±1.2)."""
     clauses: dict[str, list[str]] = {}
     for group in groups:
@@ -165,7 +165,7 @@ def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit])
         (float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None
     )
     scale = "logit" if crowded(fits[0].evaluation.confidence) else "linear"
-    made = []
+    result = []
     for fit, name in zip(chosen, short_titles(chosen), strict=True):
         assert isinstance(fit.calibrator, GPCalib)
         what = f"the latent function of {name}"
@@ -174,8 +174,8 @@ def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit])
         rows = (rows_of(session.calibration), rows_of(session.test))
         curve = ready(("latent", *key), what, of_rows, latent_curve, *about, data=rows[0])
         effect = ready(("effect", *key), what, of_rows, study_effect, *about, scale, data=rows[1])
-        made.append(LatentFit(fit, fit.calibrator, name, curve, effect))
-    return made
+        result.append(LatentFit(fit, fit.calibrator, name, curve, effect))
+    return result
 
 
 def show_finding(fits: list[LatentFit]) -> None:
@@ -184,11 +184,11 @@ def show_finding(fits: list[LatentFit]) -> None:
     if first.gp.collapsed_:
         st.markdown(collapsed(first.name, first.gp.scale_))
     else:
-        said = (
+        sentences = (
             finding(first.name, first.effect),
             against_temperature(first.curve.temperature_outside),
         )
-        st.markdown(" ".join(filter(None, said)))
+        st.markdown(" ".join(filter(None, sentences)))
     for fit in fits:
         for note in fit.gp.notes():
             st.warning(escape_markdown(f"{fit.name}: {note}" if len(fits) > 1 else note))
@@ -205,7 +205,7 @@ def functions(fits: list[LatentFit]) -> None:
             lines = [(fit.name, fit.curve, fit.fit.style) for fit in within]
             return latent_function(lines, method_style("temperature"), height)
 
-        widgets.show_kept(
+        widgets.show_cached(
             ("latent figure", height, *_key(within)), build, f"latent-{inputs}", HOW_TO_READ
         )
     if not fits[0].gp.collapsed_:
@@ -217,11 +217,11 @@ def effects(fits: list[LatentFit]) -> None:
     """Show the confidences of all test rows, before and after, and what each fit reports."""
     curves = [(fit.name, fit.effect.curve, fit.fit.style) for fit in fits]
     draw = partial(effect_chart, curves, method_style("temperature"))
-    widgets.show_kept(
+    widgets.show_cached(
         ("effect figure", *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT
     )
-    if not fits[0].gp.collapsed_ and (said := temperature_on_rows(fits[0].effect.curve)):
-        st.caption(said)
+    if not fits[0].gp.collapsed_ and (sentence := temperature_on_rows(fits[0].effect.curve)):
+        st.caption(sentence)
     for fit in fits:
         name = f"**{fit.name}**: " if len(fits) > 1 else ""
         st.caption(

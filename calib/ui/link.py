@@ -88,8 +88,8 @@ class Link:
 
 def links() -> dict[str, Link]:
     """Links of this tab by the hash of the data that were opened in it; the last is that of the open data."""
-    found: dict[str, Link] = st.session_state.setdefault(LINKS, {})
-    return found
+    by_hash: dict[str, Link] = st.session_state.setdefault(LINKS, {})
+    return by_hash
 
 
 def _names() -> set[str]:
@@ -223,11 +223,11 @@ def _keep(session: OpenSession) -> None:
     if store is None or private():
         return
     try:
-        found = store.get_link(link.name, Entry)
-        if found is not None:  # perhaps another tab or server has added something
-            _take_in(session, found, link.stored)
+        stored = store.get_link(link.name, Entry)
+        if stored is not None:  # perhaps another tab or server has added something
+            _take_in(session, stored, link.stored)
             _noted(session)
-        if found is None or link.entry != link.stored or time.monotonic() - link.used >= USED:
+        if stored is None or link.entry != link.stored or time.monotonic() - link.used >= USED:
             store.put_link(link.name, link.entry, link.entry.keys())
             link.stored, link.used = link.entry, time.monotonic()
         put_data(store, session.data)
@@ -301,8 +301,11 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
             kind: (spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()
         },
         decisions={
-            key: (rule_state(held.decision), held.sets and without_arrays(asdict(held.sets)))
-            for key, held in session.carried.items()
+            key: (
+                rule_state(carried.decision),
+                carried.sets and without_arrays(asdict(carried.sets)),
+            )
+            for key, carried in session.carried.items()
         },
         settings=_settings(session),
         earlier=tuple(sorted(earlier)),
@@ -342,28 +345,28 @@ def session_of(entry: Entry, data: Predictions) -> OpenSession:
     return session
 
 
-def _take_in(session: OpenSession, entry: Entry, known: Entry | None = None) -> None:
+def _take_in(session: OpenSession, entry: Entry, stored: Entry | None = None) -> None:
     """Count the fits, studies and decisions of an entry, but for those known, among those of a session of its data."""
-    known = known or Entry("")
+    stored = stored or Entry("")
     for key, spec in entry.fits.items():
-        if key not in known.fits:
+        if key not in stored.fits:
             with suppress(CalibrationError):  # a fit that this version cannot do is left out
                 extras_for(calibrator(spec.method, **spec.params), session.data)
                 session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
     for kind, study in entry.specs_of_studies().items():
-        if kind not in known.studies and study.data_key == session.data.sha256:
+        if kind not in stored.studies and study.data_key == session.data.sha256:
             session.studies.setdefault(kind, study)
     for key, (rule, sets) in entry.decisions.items():
-        if key in session.specs and key not in session.carried and key not in known.decisions:
+        if key in session.specs and key not in session.carried and key not in stored.decisions:
             with suppress(CalibrationError):  # what this version cannot decide for the fit
-                made = Carried(
+                carried = Carried(
                     rule_from_state(rule), None if sets is None else made_of(PredictionSets, sets)
                 )
                 of = session.specs[key]
                 data = session.data
                 probabilities = calibrator(of.method, **of.params).gives_probabilities
                 check_decisions(
-                    None, made.decision, made.sets, data.n_classes, data.kind, probabilities
+                    None, carried.decision, carried.sets, data.n_classes, data.kind, probabilities
                 )
-                session.carried[key] = made
+                session.carried[key] = carried
                 session.picked[EXPORTED] = key  # the page Export shows the one that decides

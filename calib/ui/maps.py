@@ -46,7 +46,7 @@ from calib.plots.maps import (
 from calib.plots.style import COLORS, TRUTH, Style
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
-from calib.ui.compare.answer import recommended
+from calib.ui.compare.recommendation import recommended
 from calib.ui.fits import (
     RAW,
     ShownFit,
@@ -82,17 +82,17 @@ def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | 
     ----------
     class_name : whose map it is; None where all classes are pooled.
     """
-    one, several, hit = _pairs(class_name)
-    whose = "all classes, pooled," if class_name is None else literal(class_name)
+    unit, units, hit = _pairs(class_name)
+    subject = "all classes, pooled," if class_name is None else literal(class_name)
     off = int(seen.outside(raw.means).sum())
     bins = plural(len(seen.count), "bin")
     allowed = most_by_chance(len(seen.count))
-    text = f"**The raw model's probabilities of {whose} are off in {off} of {bins} of test rows**"
+    text = f"**The raw model's probabilities of {subject} are off in {off} of {bins} of test rows**"
     if off > allowed:
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
         text += (
             f", most at {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of "
-            f"{plural(int(seen.count[where]), one, several)} {hit} (95\u00a0%: {percent(float(seen.low[where]))} to "
+            f"{plural(int(seen.count[where]), unit, units)} {hit} (95\u00a0%: {percent(float(seen.low[where]))} to "
             f"{percent(float(seen.high[where]))})"
         )
     counts = [
@@ -106,7 +106,7 @@ def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibrati
     """Whose map is shown and on what it is judged, in one line."""
     total = int(seen.count.sum())
     hits = int(seen.positives.sum())
-    one, several, hit = _pairs(class_name)
+    unit, units, hit = _pairs(class_name)
     name = f"each of {n_classes:,} classes" if class_name is None else literal(class_name)
     other, after = "the other class", ""
     if n_classes > 2:
@@ -114,7 +114,7 @@ def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibrati
         after = " Maps are shown before the probabilities of a row are made to sum to one."
     return (
         f"Shown is {name} against {other}: maps learned from {plural(n_calibration, 'calibration row')}, judged on "
-        f"{plural(total, one, several)}, of which {hits:,} ({percent(hits / total, 2)}) {hit}. A map is off in a bin "
+        f"{plural(total, unit, units)}, of which {hits:,} ({percent(hits / total, 2)}) {hit}. A map is off in a bin "
         f"if its mean there lies outside the 95\u00a0% Wilson interval of the frequency.{after}"
     )
 
@@ -123,20 +123,22 @@ def mapless(fits: list[ShownFit], pooled: bool) -> str:
     """The fits that have no map of one class, or none that all classes share, and why."""
     whole = [fit.title for fit in fits if fit.calibrator.gives_probabilities]
     confident = [fit.title for fit in fits if not fit.calibrator.gives_probabilities]
-    said = []
+    sentences = []
     if whole:
         have = "has" if len(whole) == 1 else "have"
-        one = "one map that all classes share" if pooled else "map of one class"
-        said.append(
-            f"{listed(whole)} {have} no {one}: what a class gets there depends on the logits of all others"
+        lacking = "one map that all classes share" if pooled else "map of one class"
+        sentences.append(
+            f"{listed(whole)} {have} no {lacking}: what a class gets there depends on the logits of all others"
             f"{', or is learned for each class alone' if pooled else ''}."
         )
     if confident:
         gives = "gives" if len(confident) == 1 else "give"
-        said.append(
+        sentences.append(
             f"{listed(confident)} {gives} a confidence in the predicted class only, and so no map of a class."
         )
-    return " ".join([*said, "Reliability and Compare judge such methods."]) if said else ""
+    return (
+        " ".join([*sentences, "Reliability and Compare judge such methods."]) if sentences else ""
+    )
 
 
 def knows(name: str, posterior: BayesIsoMap) -> str:
@@ -217,14 +219,14 @@ def show_members(fits: list[ShownFit]) -> None:
         )
         return
     opening = st.container()
-    fit = widgets.one_fit(means, "auto/fit", "Fit", means[0]) if len(means) > 1 else means[0]
-    made = fit.calibrator
-    assert isinstance(made, AutoCalibration)
+    fit = widgets.choose_fit(means, "auto/fit", "Fit", means[0]) if len(means) > 1 else means[0]
+    mean = fit.calibrator
+    assert isinstance(mean, AutoCalibration)
     with opening:
-        st.markdown("  \n".join(escape_markdown(note) for note in made.notes()))
-        if made.judged:
-            draw = partial(member_rows, made.judged)
-            widgets.show_kept(("members", fit.key), draw, "members", HOW_TO_READ_MEMBERS)
+        st.markdown("  \n".join(escape_markdown(note) for note in mean.notes()))
+        if mean.judged:
+            draw = partial(member_rows, mean.judged)
+            widgets.show_cached(("members", fit.key), draw, "members", HOW_TO_READ_MEMBERS)
 
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
@@ -260,15 +262,15 @@ class ShownMap:
 
 def show(session: OpenSession, fits: list[ShownFit]) -> None:
     """The finding, the maps over one another, and what can be asked further."""
-    words = st.container()
+    head = st.container()
     picture = st.container()
     calibration = session.calibration
     with st.container(horizontal=True, gap="medium"):
-        target = whose_map(calibration)
+        target = choose_target(calibration)
         with_map = [fit for fit in fits if has_class_map(fit.calibrator, target, calibration.kind)]
         keys = [fit.key for fit in with_map if fit.key != RAW]
-        taken = recommended(fits)[1].key if len(fits) > 1 else RAW
-        begin = taken if taken in keys else next(iter(keys), RAW)
+        advised = recommended(fits)[1].key if len(fits) > 1 else RAW
+        begin = advised if advised in keys else next(iter(keys), RAW)
         aside = [key for key in keys if key != begin]
         chosen = widgets.choose(with_map, "maps/methods", "Maps", aside=aside)
     name = None if target is None else class_phrase(session.data.name_of(target))
@@ -278,9 +280,9 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
         ShownMap(fit, short, judged(session, fit, target, rows))
         for fit, short in zip(chosen, short_titles(chosen), strict=True)
     ]
-    fitted = [one for one in maps if one.fit.key != RAW]
-    named = [(one.name, one.judged) for one in fitted]
-    words.markdown(finding(raw, named, rows.frequencies, name))
+    fitted = [entry for entry in maps if entry.fit.key != RAW]
+    named = [(entry.name, entry.judged) for entry in fitted]
+    head.markdown(finding(raw, named, rows.frequencies, name))
     with picture:
         choose = partial(choose_bin, session, fits[0], rows, target)
         overlay(maps, rows, name, calibration, target, choose)
@@ -289,16 +291,16 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     if len(fits) == 1:
         need_fit(what="Only the raw model's map is here. Fit calibrators to see theirs over it.")
     folded("Are the maps right at both ends?", "maps/ends", partial(ends, session, maps))
-    for one in maps:
-        if one.judged.posterior is not None:
-            draws = partial(prior, session, one.fit, one.judged.posterior, target)
-            folded(f"The prior of {one.name}", f"maps/prior/{one.fit.key}", draws)
+    for entry in maps:
+        if entry.judged.posterior is not None:
+            draws = partial(prior, session, entry.fit, entry.judged.posterior, target)
+            folded(f"The prior of {entry.name}", f"maps/prior/{entry.fit.key}", draws)
     if rows.truth is not None and session.sample is not None and len(maps) > 1:
-        again = partial(replicates, session, [one.fit for one in fitted], session.sample)
+        again = partial(replicates, session, [entry.fit for entry in fitted], session.sample)
         folded("How much would other labels change the maps?", "maps/replicates", again)
 
 
-def whose_map(calibration: Predictions) -> int | None:
+def choose_target(calibration: Predictions) -> int | None:
     """Let the visitor pick all classes pooled or one class, to begin with all, or of two the event."""
     n = calibration.n_classes
     titles = [
@@ -341,9 +343,9 @@ def choose_bin(
     scores, _ = class_pairs(session.test.logits, session.test.labels, target)
     which = int(np.abs(seen.score - log_odds).argmin())
     name = literal(class_phrase(session.data.name_of(target)))
-    held = np.searchsorted(seen.edges, scores, side="right") == which
+    selected = np.searchsorted(seen.edges, scores, side="right") == which
     choose_rows(
-        raw, f"log-odds of {name} about {number(log_odds)}", held, pair_of_class(raw, target)
+        raw, f"log-odds of {name} about {number(log_odds)}", selected, pair_of_class(raw, target)
     )
 
 
@@ -357,7 +359,7 @@ def overlay(
 ) -> None:
     """Draw all maps in one figure, with the posterior of the first Bayes-Iso; beneath, their place and scale."""
     figure = st.container()
-    known = next((one for one in maps if one.judged.posterior is not None), None)
+    bayes_iso = next((entry for entry in maps if entry.judged.posterior is not None), None)
     share = 1 / calibration.n_classes
     if target is not None:
         share = float((calibration.labels == target).mean())
@@ -373,28 +375,29 @@ def overlay(
         about = name or "the class", rows.axes[place], rows.grid, rows.frequencies, "test"
         picture = MapPicture(*about, cells.edges, cells.inside, cells.others, rows.truth)
         lines = [
-            MapLine(one.name, one.fit.style, one.judged.curve, one.judged.pair) for one in maps
+            MapLine(entry.name, entry.fit.style, entry.judged.curve, entry.judged.pair)
+            for entry in maps
         ]
         posterior = None
-        if known is not None and known.judged.posterior is not None:
-            posterior = (known.judged.posterior, known.fit.style)
+        if bayes_iso is not None and bayes_iso.judged.posterior is not None:
+            posterior = (bayes_iso.judged.posterior, bayes_iso.fit.style)
         return calibration_maps(picture, lines, scale, posterior)
 
-    drawn = tuple((one.fit.key, one.fit.style, one.name) for one in maps)
+    drawn = tuple((entry.fit.key, entry.fit.style, entry.name) for entry in maps)
     with figure:
         key = ("maps figure", target, place, scale, drawn)
         if target is None:  # a dot stands for pairs of row and class
-            widgets.show_kept(key, build, "calibration-maps", HOW_TO_READ)
+            widgets.show_cached(key, build, "calibration-maps", HOW_TO_READ)
         else:
             show_clickable(key, build, "calibration-maps", HOW_TO_READ, choose)
         list_rows()
-        if known is not None and known.judged.posterior is not None:
-            if trouble := dominated(known.name, known.judged.posterior):
+        if bayes_iso is not None and bayes_iso.judged.posterior is not None:
+            if trouble := dominated(bayes_iso.name, bayes_iso.judged.posterior):
                 st.warning(trouble)
-            st.caption(knows(known.name, known.judged.posterior))
-        for one in maps:
-            if one.judged.pair is not None:
-                st.caption(pair(one.name, *one.judged.pair))
+            st.caption(knows(bayes_iso.name, bayes_iso.judged.posterior))
+        for entry in maps:
+            if entry.judged.pair is not None:
+                st.caption(pair(entry.name, *entry.judged.pair))
 
 
 def ends(session: OpenSession, maps: list[ShownMap]) -> None:
@@ -405,9 +408,9 @@ def ends(session: OpenSession, maps: list[ShownMap]) -> None:
             ("last", f"Highest {100 * END:g}\u00a0%"),
         ):
             rows = []
-            for one in maps:
-                word = verdict(one.judged, end, session.view)
-                rows.append(EndRow(one.name, one.fit.style, one.judged.ends[end].mean, word))
+            for entry in maps:
+                word = verdict(entry.judged, end, session.view)
+                rows.append(EndRow(entry.name, entry.fit.style, entry.judged.ends[end].mean, word))
             first = maps[0].judged.ends[end]
             fig = end_rows(rows, first.share, first.n, f"{title} of the scores")
             with st.container(width=widgets.HALF):
@@ -445,30 +448,30 @@ def prior(session: OpenSession, fit: ShownFit, posterior: BayesIsoMap, target: i
         ("Posterior", none, (("5 %", draws.low, band), ("95 %", draws.high, band), mean)),
     )
     with st.container(horizontal=True, gap="small"):
-        for title, maps, known in panels:
-            draw = partial(sampled_maps, draws.ranks, maps, fit.style, title, RANKS, known)
+        for title, maps, references in panels:
+            draw = partial(sampled_maps, draws.ranks, maps, fit.style, title, RANKS, references)
             with st.container(width=WIDTH):
                 key = title, "prior of", fit.key, target
-                widgets.show_kept(key, draw, f"bayes-iso-{title}", PRIOR)
+                widgets.show_cached(key, draw, f"bayes-iso-{title}", PRIOR)
 
 
 def replicates(session: OpenSession, fits: Sequence[ShownFit], sample: str) -> None:
     """Draw ten maps of each method on labels from the true map."""
     data = rows_of(session.calibration)
-    found = []
+    samples = []
     for fit in fits:
         about = fit.method, session.specs[fit.key].params, sample
-        found.append(ready_of(fit, f"{N_REPLICATES} maps", replicate_maps, *about, data=data))
+        samples.append(ready_of(fit, f"{N_REPLICATES} maps", replicate_maps, *about, data=data))
     errors = [
-        f"{number(each.error)} with {literal(fit.title)}"
-        for fit, each in zip(fits, found, strict=True)
+        f"{number(drawn.error)} with {literal(fit.title)}"
+        for fit, drawn in zip(fits, samples, strict=True)
     ]
     st.markdown(f"The root mean squared error of {N_REPLICATES} maps is {listed(errors)}.")
     with st.container(horizontal=True, gap="small"):
-        for fit, each in zip(fits, found, strict=True):
-            truth = (("truth", each.truth, Style(TRUTH)),)
-            maps = each.probs, each.maps, fit.style, fit.title, "probability of the model", truth
+        for fit, drawn in zip(fits, samples, strict=True):
+            truth = (("truth", drawn.truth, Style(TRUTH)),)
+            maps = drawn.probs, drawn.maps, fit.style, fit.title, "probability of the model", truth
             draw = partial(sampled_maps, *maps)
             with st.container(width=WIDTH):
                 key = "replicates of", fit.key
-                widgets.show_kept(key, draw, f"replicates-{fit.title}", REPLICATES)
+                widgets.show_cached(key, draw, f"replicates-{fit.title}", REPLICATES)

@@ -12,7 +12,7 @@ from calib.formatting import listed, plural
 from calib.ui.link import page_link
 from calib.ui.session import OpenSession
 
-SAID_OF = {
+ARRAY_NAMES = {
     "features": "features",
     "groups": "a column of groups",
     "train_features": "the training set",
@@ -23,9 +23,9 @@ FEATURES = ("features",)
 TRAINING = ("features", "train_features", "train_labels")
 
 
-def said_of_missing(arrays: Iterable[str]) -> str:
+def describe_missing(arrays: Iterable[str]) -> str:
     """Arrays that are missing, in words."""
-    return listed(list(dict.fromkeys(SAID_OF[name] for name in arrays)))
+    return listed(list(dict.fromkeys(ARRAY_NAMES[name] for name in arrays)))
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Entry:
         if session is None:
             return ""
         data = session.data
-        there = {name for name in SAID_OF if getattr(data, name) is not None}
-        return said_of_missing(name for name in self.needs if name not in there)
+        there = {name for name in ARRAY_NAMES if getattr(data, name) is not None}
+        return describe_missing(name for name in self.needs if name not in there)
 
 
 MENU = {
@@ -101,20 +101,20 @@ def entry_of(title: str) -> Entry:
 
 def draw_menu(session: OpenSession | None) -> None:
     """The pages that the open data allow, by section, and behind one line those that they do not, with the reason."""
-    left_out: list[str] = []
+    unavailable: list[str] = []
     for section, pages in MENU.items():
         with st.container(gap="xsmall", key=f"menu/{section}"):
             if not all(entry.missing(session) for entry in pages):
                 st.caption(section)
             for entry in pages:
                 if missing := entry.missing(session):
-                    left_out.append(f"- **{entry.title_for(session)}** needs {missing}.")
+                    unavailable.append(f"- **{entry.title_for(session)}** needs {missing}.")
                 else:
                     closed = session is None and entry.path != "app.py"
                     title = entry.title_for(session)
                     page_link(entry.path, title, entry.icon, width="stretch", disabled=closed)
-    if left_out:
+    if unavailable:
         with st.popover(
-            f"{plural(len(left_out), 'page')} left out", type="tertiary", icon=":material/block:"
+            f"{plural(len(unavailable), 'page')} left out", type="tertiary", icon=":material/block:"
         ):
-            st.markdown("These data do not hold what some pages need.\n" + "\n".join(left_out))
+            st.markdown("These data do not hold what some pages need.\n" + "\n".join(unavailable))

@@ -33,15 +33,15 @@ from calib.plots.reliability import common_limits, explain_diagram, reliability_
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
-from calib.ui.compare.answer import recommended
+from calib.ui.compare.recommendation import recommended
 from calib.ui.data import roles
 from calib.ui.data.upload import file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.export import remembering
-from calib.ui.fits import ready, shown_fits
+from calib.ui.fits import judged_fits, ready
 from calib.ui.progress import fit_here
 from calib.ui.server.memory import admit
-from calib.ui.server.uploads import StoredUpload, all_made, uploader
+from calib.ui.server.uploads import StoredUpload, all_results, uploader
 from calib.ui.session import OpenSession, Reading, find_visitor
 from calib.ui.text import interval_cell, literal, show_notes
 from calib.ui.widgets import HALF, draw_table, show_table
@@ -76,23 +76,23 @@ class Subject:
 
 def choose_calibrator(session: OpenSession | None) -> Subject | None:
     """One of the finished fits, to begin with what Export offers, or an exported calibrator from its npz."""
-    fits = [] if session is None else shown_fits(session)
-    shown = fits[1:]
-    titles = {fit.key: fit.title for fit in shown}
+    fits = [] if session is None else judged_fits(session)
+    calibrators = fits[1:]
+    titles = {fit.key: fit.title for fit in calibrators}
     chosen = UPLOADED
-    if shown:
+    if calibrators:
         offered = {**titles, UPLOADED: UPLOADED}
-        chosen = widgets.one(
+        chosen = widgets.choose_option(
             offered, "monitoring/calibrator", "Calibrator", recommended(fits)[1].key, style="list"
         )
     if session is None or chosen == UPLOADED:
-        if session is not None and not shown:
+        if session is not None and not calibrators:
             fit_here(
                 "temperature",
                 "No calibrator is fitted to the open data; one that was exported will do as well.",
             )
         return _uploaded()
-    fit = next(fit for fit in shown if fit.key == chosen)
+    fit = next(fit for fit in calibrators if fit.key == chosen)
     exported = provenance.exported(remembering(session, fit), {"view": session.view.name})
     judged = fit.evaluation
     about = fit.key, fit.title, exported, fit.style
@@ -185,7 +185,7 @@ def choose_new_data(subject: Subject) -> NewData | None:
     return NewData((subject.key, mark, choices, labelled), mark, main, options, labelled)
 
 
-def show_noticed(new: NewRows, given: NewData, unread: bool) -> None:
+def show_noticed(new: NewRows, new_data: NewData, unread: bool) -> None:
     """Findings on the new rows, each with its one-click fix where there is one, and what was done to them.
 
     A table that can be read in several ways asks as the Data page does, with the roles of its columns.
@@ -194,23 +194,23 @@ def show_noticed(new: NewRows, given: NewData, unread: bool) -> None:
     ----------
     unread : whether no rows came of the files.
     """
-    reading = Reading(new.inspection, choices=given.options.choices)
+    reading = Reading(new.inspection, choices=new_data.options.choices)
     if unread and (changes := roles.ask(reading)):
-        read_with(given, changes)
+        read_with(new_data, changes)
     for finding in new.noticed:
         if unread and finding.code in roles.ASKED:
             continue
         show_finding(finding)
         if changes := chosen_fix(finding, "monitoring/fix"):
-            read_with(given, changes)
+            read_with(new_data, changes)
     if unread and (changes := roles.choosers(reading)):
-        read_with(given, changes)
+        read_with(new_data, changes)
     show_notes(new.notes)
 
 
-def read_with(given: NewData, changes: Mapping[str, Any]) -> None:
+def read_with(new_data: NewData, changes: Mapping[str, Any]) -> None:
     """Read the files again with these choices, which hold until other files are given."""
-    st.session_state[FIXES] = given.mark, _fixes(given.mark) | dict(changes)
+    st.session_state[FIXES] = new_data.mark, _fixes(new_data.mark) | dict(changes)
     st.rerun()
 
 
@@ -252,7 +252,7 @@ class Checked:
     columns: tuple[str, ...] = ()
 
 
-def checked(subject: Subject, given: NewData) -> Checked | None:
+def checked(subject: Subject, new_data: NewData) -> Checked | None:
     """Read the new rows and judge the calibrator on them, once; of the rows only scores are kept, as long as the file.
 
     None where the files cannot be read; the findings, which are shown in any case, say why.
@@ -262,59 +262,59 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
     DataError
         If with the rows, or their scores, the visitor would hold too much.
     """
-    noticed, result = given.main.once(given.key, partial(_read, subject, given))
-    show_noticed(noticed, given, unread=result is None)
+    noticed, result = new_data.main.once(new_data.key, partial(_read, subject, new_data))
+    show_noticed(noticed, new_data, unread=result is None)
     return result
 
 
-def _read(subject: Subject, given: NewData) -> tuple[NewRows, Checked | None]:
+def _read(subject: Subject, new_data: NewData) -> tuple[NewRows, Checked | None]:
     """Findings on the new rows, without the rows, and the verdict."""
     with st.spinner("Reading…"):
-        source = given.main.filename, given.main
-        new = read_new_rows(subject.exported, source, given.options, given.labelled)
-    admit(find_visitor(), all_made(), new)
+        source = new_data.main.filename, new_data.main
+        new = read_new_rows(subject.exported, source, new_data.options, new_data.labelled)
+    admit(find_visitor(), all_results(), new)
     bare = replace(new, data=None, inspection=replace(new.inspection, predictions=None))
-    return bare, _judged(subject, given, new)
+    return bare, _judged(subject, new_data, new)
 
 
-def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:
+def _judged(subject: Subject, new_data: NewData, new: NewRows) -> Checked | None:
     data = new.data
     if data is None:
         return None
-    rows = Data(f"new rows {given.key!r}", {"rows": data})
+    rows = Data(f"new rows {new_data.key!r}", {"rows": data})
     what = f"the scores of {plural(len(data), 'new row')}"
     about = subject.exported, subject.before, subject.n_before, new.labelled
     most = CPU_SECONDS + CPU_SECONDS_PER_MILLION * data.logits.size / 1e6 if subject.record else 0.0
     check = ready(
-        ("new rows", given.key), what, check_new_rows, *about, data=rows, most_seconds=most
+        ("new rows", new_data.key), what, check_new_rows, *about, data=rows, most_seconds=most
     )
     if not new.labelled:
-        return Checked(given.key, check)
+        return Checked(new_data.key, check)
     column = next((role.column for role in data.roles if role.role == "time"), "")
     same_data = new.fitted_on(subject.data_sha256)
     columns = tuple(new.inspection.rows)
-    return Checked(given.key, check, same_data, data.times, column, columns)
+    return Checked(new_data.key, check, same_data, data.times, column, columns)
 
 
-def unlabelled(subject: Subject, answer: Checked) -> None:
+def unlabelled(subject: Subject, result: Checked) -> None:
     """Show the expectation for rows without labels, its assumption, and the shift of the scores."""
-    found = answer.check.expected
-    assert found is not None
-    said = sentences(found, subject.title, answer.check.accuracy_before)
-    st.markdown(" ".join(said[:-2]))
-    st.warning(said[-2], icon=":material/warning:")
-    st.caption(said[-1])
+    expected = result.check.expected
+    assert expected is not None
+    texts = sentences(expected, subject.title, result.check.accuracy_before)
+    st.markdown(" ".join(texts[:-2]))
+    st.warning(texts[-2], icon=":material/warning:")
+    st.caption(texts[-1])
     with st.container(width=2 * DIAGRAM_PIXELS):
-        drift(subject, answer)
+        drift(subject, result)
 
 
-def words(subject: Subject, answer: Checked, change: CalibrationShift) -> None:
+def show_verdict(subject: Subject, result: Checked, change: CalibrationShift) -> None:
     """The verdict, and what to do about it."""
-    said = verdict(change, subject.title)
-    st.markdown(" ".join(said[:OPENING]))
-    if len(said) > OPENING:
-        st.caption(" ".join(said[OPENING:]))
-    if answer.same_data:
+    texts = verdict(change, subject.title)
+    st.markdown(" ".join(texts[:OPENING]))
+    if len(texts) > OPENING:
+        st.caption(" ".join(texts[OPENING:]))
+    if result.same_data:
         st.warning(SAME_DATA)
     elif off(change):
         st.caption(
@@ -340,38 +340,40 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
             }
         )
     table = pd.DataFrame(rows)
-    known = subject.before is not None
-    if known:
+    has_before = subject.before is not None
+    if has_before:
         show_table(table, "score")
     else:
         draw_table(table[["score", "now"]])
-    before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
+    before = (
+        f" Before: {plural(change.n_before, 'test row')}." if has_before and change.n_before else ""
+    )
     st.caption(
         f"In brackets 95\u00a0% intervals of each number alone. Now: {plural(change.n, 'new row')}.{before}"
         + (
             " The two sets have different rows, so the interval of the change is wider than that of a difference "
             "between methods on the same rows. Significance and the intervals above the table hold for all claims of "
             "this page together, and so are wider."
-            if known
+            if has_before
             else ""
         )
     )
 
 
-def pictures(subject: Subject, answer: Checked) -> None:
+def pictures(subject: Subject, result: Checked) -> None:
     """Reliability before and now on one scale."""
-    view = answer.check.evaluation.view
-    known = {"before": answer.check.before, "now": answer.check.now}
-    shown = {
-        when: (one.n, one.diagram)
-        for when, one in known.items()
-        if one is not None and one.diagram is not None
+    view = result.check.evaluation.view
+    judged = {"before": result.check.before, "now": result.check.now}
+    drawn = {
+        when: (check.n, check.diagram)
+        for when, check in judged.items()
+        if check is not None and check.diagram is not None
     }
-    diagrams = [diagram for _, diagram in shown.values()]
+    diagrams = [diagram for _, diagram in drawn.values()]
     scale = usual_scale(diagrams[-1].curve, view)
     limits = common_limits(diagrams, scale)
     with st.container(horizontal=True, gap="medium"):
-        for when, (n, diagram) in shown.items():
+        for when, (n, diagram) in drawn.items():
             with st.container(width=DIAGRAM_PIXELS):
                 st.markdown(f"**{when.capitalize()}**, {plural(n, 'row')}")
                 widgets.show(
@@ -388,11 +390,11 @@ def pictures(subject: Subject, answer: Checked) -> None:
                 )
 
 
-def drift(subject: Subject, answer: Checked, height: int = DIAGRAM_PIXELS) -> None:
+def drift(subject: Subject, result: Checked, height: int = DIAGRAM_PIXELS) -> None:
     """The distribution of what is said, before and now, where the one of before is known."""
-    before = answer.check.before
-    now = answer.check.now
-    view = answer.check.evaluation.view
+    before = result.check.before
+    now = result.check.now
+    view = result.check.evaluation.view
     if before is None:
         return
     st.markdown(f"**{view.wording.predicted_label.capitalize()} before and now**")
@@ -413,15 +415,15 @@ def _beyond(key: str, change: Interval | None) -> str:
     return "better" if (change.value < 0) == (SCORES[key].better == "lower") else "worse"
 
 
-def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
+def over_time(subject: Subject, new_data: NewData, result: Checked) -> None:
     """The test after every batch, in words and as charts, and what the batches are."""
-    evaluation, times = answer.check.evaluation, answer.times
-    if answer.check.change is None or answer.check.change.untold:
+    evaluation, times = result.check.evaluation, result.times
+    if result.check.change is None or result.check.change.untold:
         return
-    size = int(st.session_state.get(f"{SIZE}/{given.mark}", default_size(len(evaluation))))
+    size = int(st.session_state.get(f"{SIZE}/{new_data.mark}", default_size(len(evaluation))))
     st.subheader("Looked at after every batch")
-    found = _tests(subject, evaluation, given.key, times, None if times is not None else size)
-    _batches(given, answer, len(found))
+    tests = _tests(subject, evaluation, new_data.key, times, None if times is not None else size)
+    _batches(new_data, result, len(tests))
 
 
 def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
@@ -432,11 +434,11 @@ def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
     column = next((role.column for role in session.data.roles if role.role == "time"), "times")
     st.subheader(f"The test rows in the order of {literal(column)}")
     try:
-        found = _tests(subject, subject.before, subject.key, times, None)
+        tests = _tests(subject, subject.before, subject.key, times, None)
     except CalibrationError as error:  # too many batches
         st.caption(escape_markdown(str(error)))
         return
-    st.caption(f"{plural(len(found), 'batch', 'batches')}: weeks, days or numbers of the column.")
+    st.caption(f"{plural(len(tests), 'batch', 'batches')}: weeks, days or numbers of the column.")
 
 
 def _tests(
@@ -448,64 +450,64 @@ def _tests(
 ) -> SequentialTests:
     """Draw the test after every batch, in words and as charts."""
     key = "over time", key, size
-    found: SequentialTests = ready(
+    tests: SequentialTests = ready(
         key, "the test after every batch", tests_over_time, *evaluation.pair, times, size
     )
-    st.markdown(found.sentence)
+    st.markdown(tests.sentence)
     wording = evaluation.view.wording
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=HALF):
             widgets.show(
-                e_value_chart(found, subject.style),
+                e_value_chart(tests, subject.style),
                 "monitoring-e-values",
                 "An e-value of 20 or more is an alarm. A calibrated model raises one with a probability of at most "
                 "5\u00a0%, however often one looks. Values below 1 support calibration.",
             )
         with st.container(width=HALF):
             widgets.show(
-                o_e_chart(found, subject.style),
+                o_e_chart(tests, subject.style),
                 "monitoring-o-e",
                 f"All rows up to each batch: {wording.observed_label} over {wording.mean_label}. The band "
                 "holds the true ratio at all times together with a probability of 95\u00a0%.",
             )
-    return found
+    return tests
 
 
-def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
+def _batches(new_data: NewData, result: Checked, n_batches: int) -> None:
     """Describe the batches, and how to have others."""
-    n = len(answer.check.evaluation)
-    timed = answer.times is not None
-    columns = answer.columns
+    n = len(result.check.evaluation)
+    timed = result.times is not None
+    columns = result.columns
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if columns:
             options = [FILE_ORDER, *columns]
-            now = answer.time_column if timed else FILE_ORDER
+            now = result.time_column if timed else FILE_ORDER
             picked = st.selectbox(
                 "Batches by",
                 options,
                 index=options.index(now),
                 format_func=lambda name: literal(name, 30),
-                key=f"monitoring/times/{given.mark}/{now}",
+                key=f"monitoring/times/{new_data.mark}/{now}",
                 width=280,
             )
             if picked != now:
-                read_with(given, {"times": "" if picked == FILE_ORDER else picked})
+                read_with(new_data, {"times": "" if picked == FILE_ORDER else picked})
         if not timed:
             st.number_input(
                 "Rows in a batch",
                 1,
                 max(n, 1),
                 default_size(n),
-                key=f"{SIZE}/{given.mark}",
+                key=f"{SIZE}/{new_data.mark}",
                 width=160,
             )
     clustered = ""
-    if answer.check.evaluation.clusters is not None:
+    if result.check.evaluation.clusters is not None:
         clustered = " The test takes rows of a cluster as independent, and so raises more false alarms than 5\u00a0%."
-    said = (
+    basis = (
         "weeks, days or numbers of the chosen column" if timed else "rows in the order of the file"
     )
     st.caption(
-        f"{plural(n_batches, 'batch', 'batches')}: {said}. The order must not depend on the outcomes: rows whose "
+        f"{plural(n_batches, 'batch', 'batches')}: {basis}. The order must not depend on the outcomes: rows whose "
         f"labels come late enter when the labels are known.{clustered}"
     )

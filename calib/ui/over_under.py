@@ -37,7 +37,7 @@ from calib.plots.over_under import (
 from calib.plots.style import Style, three_digits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
-from calib.ui.fits import ShownFit, beside_raw, ready, ready_of
+from calib.ui.fits import ShownFit, ready, ready_of, with_raw
 from calib.ui.session import keep
 from calib.ui.text import binning_name, literal, rows_count_once
 from calib.ui.widgets import scale_of_probabilities, segments, show_table, whole_number
@@ -53,9 +53,9 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     keys = [fit.key for fit in fits]
     what = f"the intervals of {plural(len(fits), 'method')}"
     evaluations = [fit.evaluation for fit in fits]
-    known = ready(("over_under_confidence", *keys), what, over_under_confidence, evaluations)
-    shown = beside_raw(fits, *chosen)
-    return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
+    results = ready(("over_under_confidence", *keys), what, over_under_confidence, evaluations)
+    drawn = with_raw(fits, *chosen)
+    return [(fit.title, results[keys.index(fit.key)], fit.style) for fit in drawn]
 
 
 def finding(rows: list[Row], raw: Evaluation) -> None:
@@ -63,25 +63,25 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
     view, (first, *calibrated) = raw.view, [(name, result) for name, result, _ in rows]
     st.markdown(_ratio(first[1], view.wording))
     if calibrated:
-        leans = [
-            f"{name} is off by **{points(each.gap.value)} points** "
-            f"({points_between(each.gap.low, each.gap.high)})"
-            for name, each in calibrated
-            if each.gap.low > 0 or each.gap.high < 0
+        off = [
+            f"{name} is off by **{points(result.gap.value)} points** "
+            f"({points_between(result.gap.low, result.gap.high)})"
+            for name, result in calibrated
+            if result.gap.low > 0 or result.gap.high < 0
         ]
         n = len(calibrated)
-        n_even = len(calibrated) - len(leans)
-        whose = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
+        n_even = len(calibrated) - len(off)
+        subject = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
         even = (
             f"None of {n} calibrators has a significant gap"
             if n_even == n > 1
-            else f"{whose} no significant gap"
+            else f"{subject} no significant gap"
         )
-        st.markdown("; ".join([even] * bool(n_even) + leans) + ".")
+        st.markdown("; ".join([even] * bool(n_even) + off) + ".")
     few = [
-        f"{name} ({each.n_wrong:,} {view.wording.negative_label}, {each.n_right:,} {view.wording.positive_label})"
-        for name, each, _ in rows
-        if each.few
+        f"{name} ({result.n_wrong:,} {view.wording.negative_label}, {result.n_right:,} {view.wording.positive_label})"
+        for name, result, _ in rows
+        if result.few
     ]
     if few:
         st.warning(
@@ -107,7 +107,7 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     """The ratio o / u of every method against the odds, and o, u and the gap in a small table."""
     left, right = st.columns([1, 1], gap="large")
     with left:
-        widgets.show_kept(
+        widgets.show_cached(
             ("ratio", *keys),
             partial(ratio_to_odds, rows, view=view),
             "ratio-of-over-to-under",
@@ -151,15 +151,15 @@ def _table(rows: list[Row], view: View) -> pd.DataFrame:
 
 def densities(chosen: list[ShownFit]) -> None:
     """Confidence of right and wrong predictions, one picture per method on the same scale."""
-    said, _ = chosen[0].evaluation.pair
+    predicted, _ = chosen[0].evaluation.pair
     view = chosen[0].evaluation.view
-    begin: Scale = "logit" if crowded(said) else "linear"
+    begin: Scale = "logit" if crowded(predicted) else "linear"
     scale = scale_of_probabilities(begin, f"confidence/scale/{begin}")
     rows_count_once(chosen[0].evaluation.weights)
     with st.grid(3, min_column_width=THIRD, gap="small"):
         for fit in chosen:
             with st.container():
-                widgets.show_kept(
+                widgets.show_cached(
                     ("densities", fit.key, scale),
                     partial(_densities, fit, scale),
                     f"densities-{fit.title}",
@@ -203,7 +203,7 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
             width=160,
         )
     bins = n_bins, binning
-    widgets.show_kept(
+    widgets.show_cached(
         ("theorem", bins, *keys),
         partial(_chain, chosen, bins),
         "theorem-1",
@@ -218,32 +218,32 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
     pairs = [fit.evaluation.pair for fit in chosen]
     key = ("chains", bins, *(fit.key for fit in chosen))
     what = "the calibration errors in these bins"
-    found = ready(key, what, theorem_of_all, pairs, *bins, chosen[0].evaluation.weights)
-    chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
+    errors = ready(key, what, theorem_of_all, pairs, *bins, chosen[0].evaluation.weights)
+    chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, errors, strict=True)]
     return theorem_chain(chains, chosen[0].evaluation.view)
 
 
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     """Show each band's contribution to the gap, raw model over method, and all methods in a table."""
     view = fit.evaluation.view
-    methods = [_bands(one) for one in beside_raw(fits, fit)]
+    methods = [_bands(other) for other in with_raw(fits, fit)]
     names = [band_name(*ends) for ends in pairwise(view.bands)]
 
     def choose(title: str, name: str) -> None:
-        one = next(one for one in fits if one.title == title)
-        band = np.searchsorted(view.bands[1:-1], one.evaluation.pair[0], side="right")
-        choose_rows(one, f"{view.wording.predicted_label} {name}", band == names.index(name))
+        clicked = next(other for other in fits if other.title == title)
+        band = np.searchsorted(view.bands[1:-1], clicked.evaluation.pair[0], side="right")
+        choose_rows(clicked, f"{view.wording.predicted_label} {name}", band == names.index(name))
 
-    beside = f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
+    legend = f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
     show_clickable(
         ("bands", fit.key),
         partial(band_chart, methods, view),
         "confidence-bands",
-        f"{view.wording.explain_bands()} Whiskers are 95\u00a0% intervals. {beside if len(methods) > 1 else ''}"
+        f"{view.wording.explain_bands()} Whiskers are 95\u00a0% intervals. {legend if len(methods) > 1 else ''}"
         "Hovering gives both means, o and u within the band.",
         choose,
     )
-    show_table(pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits]), "method")
+    show_table(pd.DataFrame([_band_cells(names, *_bands(other)[:2]) for other in fits]), "method")
     st.caption(
         "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its last "
         "column."
@@ -277,8 +277,8 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
     names = np.array([*map(class_phrase, test.class_names)])
     of_row = names[raw.predicted if by == "predicted" else raw.labels]
     methods = [
-        (shown, ready_of(shown, "the classes", subgroups, shown.evaluation, of_row, about=by))
-        for shown in beside_raw(fits, fit)
+        (other, ready_of(other, "the classes", subgroups, other.evaluation, of_row, about=by))
+        for other in with_raw(fits, fit)
     ]
     last = methods[-1][1]
     st.markdown(
@@ -286,12 +286,12 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
     )
     order = last.worst_first[:MOST_CLASSES]
     if len(order):
-        gaps = [(shown.title, found.gaps, shown.style) for shown, found in methods]
+        gaps = [(other.title, classes.gaps, other.style) for other, classes in methods]
         draw = partial(per_class_chart, last.names, order, gaps, f"By {titles[by]}", view)
 
         def choose(title: str, name: str) -> None:
-            shown = next(shown for shown, _ in methods if shown.title == title)
-            choose_rows(shown, literal(name), of_row == name)
+            clicked = next(other for other, _ in methods if other.title == title)
+            choose_rows(clicked, literal(name), of_row == name)
 
         how_to_read = (
             f"{view.wording.explain_gaps()} The intervals hold for all classes together; the dot above is that of the "

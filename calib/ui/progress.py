@@ -80,8 +80,8 @@ def fit_here(method: str, what: str) -> None:
     st.info(what)
     specs = current_session().specs
     title = METHODS[method].title
-    asked_for = [job for job in fits.jobs() if specs[job.key].method == method]
-    for job in asked_for:
+    requested = [job for job in fits.jobs() if specs[job.key].method == method]
+    for job in requested:
         if job.active:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(
@@ -90,7 +90,7 @@ def fit_here(method: str, what: str) -> None:
                 st.button("Cancel", key=f"Cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
         elif job.calibrator is None:
             _row(job)
-    if not asked_for:
+    if not requested:
         st.button(
             f"Fit {title}",
             key=f"fit-here/{method}",
@@ -136,12 +136,12 @@ def _status(ended: int | None) -> None:
             f"{len(active) - waiting} fitting": len(active) - waiting,
             f"{waiting} waiting": waiting,
         }
-        words = [
+        parts = [
             *([fitted(current)] if done else []),
             *(text for text, n in counts.items() if n),
             f"{share:.0%}",
         ]
-        st.progress(share, text=" · ".join(words))
+        st.progress(share, text=" · ".join(parts))
     elif done:
         st.caption(f":material/check: {fitted(current)}", width="content")
 
@@ -160,13 +160,13 @@ def _row(job: Job) -> None:
         st.button(label, key=f"{label}/{job.key}", on_click=act, args=(job.key,))
 
 
-def start(kind: str, spec: TaskSpec, given: Callable[[], Data] | None = None) -> None:
+def start(kind: str, spec: TaskSpec, data: Callable[[], Data] | None = None) -> None:
     """Ask for a study in place of the last one of its kind, of the open data where no others are given."""
     session = current_session()
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
     with fits.refusal_noted():
-        fits.ask(spec, None if given is None else given())
+        fits.ask(spec, None if data is None else data())
         session.studies[kind] = spec
 
 
@@ -256,7 +256,7 @@ def offer_file(
     key: str,
     file_name: str,
     function: Callable[..., str | bytes],
-    given: Callable[[], Mapping[str, Any]],
+    arrays: Callable[[], Mapping[str, Any]],
     of: Hashable,
     *,
     large: bool,
@@ -271,7 +271,7 @@ def offer_file(
     key : of the button, unique in the app.
     function : called as ``function(*arguments, data=...)``, for a large file with ``callback=...`` too; gives what the
         file holds.
-    given : makes what ``data`` holds, when the file is asked for.
+    arrays : makes what ``data`` holds, when the file is asked for.
     of : names what it is built of on the open split; while it is equal the file is not built again.
     unit : of what the function reports, one of them: "row".
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
@@ -285,7 +285,7 @@ def offer_file(
     )
 
     def data() -> Data:
-        return Data(f"{spec.key} of {file_name}", given())
+        return Data(f"{spec.key} of {file_name}", arrays())
 
     def build() -> Any:
         return fits.compute(session, function, *arguments, data=data())
@@ -318,6 +318,6 @@ def offer_file(
 
 def keep_built(session: OpenSession, key: str, of: Hashable, content: str | bytes) -> None:
     """Keep a file under its button's key; of large ones, the last alone."""
-    for other in [other for other, (_, kept) in session.built.items() if len(kept) > LARGE]:
+    for other in [other for other, (_, file) in session.built.items() if len(file) > LARGE]:
         del session.built[other]
     session.built[key] = of, content

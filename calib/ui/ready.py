@@ -56,7 +56,7 @@ def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Futu
     CalibrationError
         As the computation raises it, or if its worker ended.
     """
-    future = asked(visitor, key, start)
+    future = request(visitor, key, start)
     if not wait([future], SAY_AFTER).done:
         place = _LINE.get() or st.empty()
         while not wait([future], LOOK_SECONDS).done:
@@ -77,14 +77,14 @@ def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Futu
         raise
 
 
-def asked(visitor: Visitor, key: Hashable, start: Callable[[], Future[Any]]) -> Future[Any]:
+def request(visitor: Visitor, key: Hashable, start: Callable[[], Future[Any]]) -> Future[Any]:
     """Ask for it before it is needed."""
     if key not in visitor.waiting or visitor.waiting[key].cancelled():
         visitor.waiting[key] = start()
         if runtime.exists() and (context := get_script_run_ctx()) is not None:
-            given = visitor.waiting[key], context.session_id
+            arguments = visitor.waiting[key], context.session_id
             threading.Thread(
-                target=end_with_session, args=given, name="calib-leave", daemon=True
+                target=end_with_session, args=arguments, name="calib-leave", daemon=True
             ).start()
     return visitor.waiting[key]
 

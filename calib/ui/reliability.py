@@ -31,7 +31,7 @@ from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.plots.style import Limits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, chosen_rows, list_rows, show_clickable
-from calib.ui.fits import ShownFit, beside_raw, pair_of_class, ready_of
+from calib.ui.fits import ShownFit, pair_of_class, ready_of, with_raw
 from calib.ui.session import OpenSession
 from calib.ui.text import binning_name, literal
 from calib.ui.widgets import HALF, whole_number
@@ -103,14 +103,14 @@ def controls(usual: Scale, session: OpenSession) -> Options:
 
 def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
     """Fits that can be shown so: of one class, the methods that give it a probability; says which are left out."""
-    left_out = [fit.title for fit in chosen if not fit.calibrator.gives_probabilities]
-    if options.target is None or not left_out:
+    excluded = [fit.title for fit in chosen if not fit.calibrator.gives_probabilities]
+    if options.target is None or not excluded:
         return chosen
     st.caption(
-        f"{listed(left_out)} {'gives' if len(left_out) == 1 else 'give'} a confidence in the predicted class only, "
+        f"{listed(excluded)} {'gives' if len(excluded) == 1 else 'give'} a confidence in the predicted class only, "
         "and no probability of one class."
     )
-    return [fit for fit in chosen if fit.title not in left_out]
+    return [fit for fit in chosen if fit.title not in excluded]
 
 
 def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
@@ -266,7 +266,7 @@ def bin_rows(chosen: list[ShownFit], options: Options) -> None:
     """List the rows that are chosen; a bin can be chosen here too, without a pointer."""
     list_rows()
 
-    def choose_one() -> None:
+    def choose_row() -> None:
         left, right = st.columns(2)
         titles = {fit.title: fit for fit in chosen}
         fit = titles[left.selectbox("Method", list(titles))]
@@ -284,19 +284,19 @@ def bin_rows(chosen: list[ShownFit], options: Options) -> None:
         choose = partial(_choose_bin, fit, options, "bins", which or 0)
         st.button("List its rows", key="rows/list", disabled=which is None, on_click=choose)
 
-    widgets.folded("Which rows are in a bin?", "reliability/rows", choose_one)
+    widgets.folded("Which rows are in a bin?", "reliability/rows", choose_row)
 
 
 def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
     """The panel of the raw model, and of one method beside it; ``begin`` is the one to begin with."""
-    shown = fits[:1]
+    drawn = fits[:1]
     if len(fits) > 1:
-        shown = beside_raw(
-            fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list")
+        drawn = with_raw(
+            fits, widgets.choose_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list")
         )
     kind = None if fits[0].evaluation.weights is None else session.test.weight_kind
     panels = []
-    for fit in shown:
+    for fit in drawn:
         seen = fit.evaluation
         rows = *seen.pair, seen.weights, kind, seen.clusters
         panels.append((fit, ready_of(fit, "the panel", risk_model, *rows)))
@@ -310,7 +310,7 @@ def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
     limits = risk_limits(curves, scale)
     for place, (fit, panel) in zip(st.columns(2, gap="medium"), panels, strict=False):
         with place:
-            _one_model(fit, panel, scale, limits)
+            _show_model(fit, panel, scale, limits)
 
 
 def _panel_table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
@@ -347,7 +347,7 @@ def _about(panel: RiskModelPanel) -> str:
     )
 
 
-def _one_model(fit: ShownFit, panel: RiskModelPanel, scale: Scale, limits: Limits) -> None:
+def _show_model(fit: ShownFit, panel: RiskModelPanel, scale: Scale, limits: Limits) -> None:
     """The curve of one method on axes that both have, what restricts its numbers, and each number in a sentence."""
     view = fit.evaluation.view
     key = f"risk-panel-{fit.title}"
@@ -358,7 +358,7 @@ def _one_model(fit: ShownFit, panel: RiskModelPanel, scale: Scale, limits: Limit
             st.warning(restricts, icon=":material/warning:")
         else:
             st.caption(restricts)
-    widgets.show_kept(
+    widgets.show_cached(
         (key, fit.key, fit.style, limits),
         partial(risk_model_diagram, panel.curve, fit.style, scale, view=view, limits=limits),
         key,
@@ -392,18 +392,18 @@ def error_figures(chosen: Sequence[ShownFit], options: Options) -> None:
     titles = {binning: binning_name(binning) for binning in BINNINGS}
     key = (options.target, *(fit.key for fit in chosen))
     by_bins = partial(error_by_bins_chart, lines, titles, "ECE")
-    widgets.show_kept(("error by bins", *key), by_bins, "ece-by-bins", BY_BINS)
+    widgets.show_cached(("error by bins", *key), by_bins, "ece-by-bins", BY_BINS)
     by_rows = partial(error_by_rows_chart, lines, "ECE")
-    widgets.show_kept(("error by rows", *key), by_rows, "ece-by-rows", BY_ROWS)
+    widgets.show_cached(("error by rows", *key), by_rows, "ece-by-rows", BY_ROWS)
 
 
 def ranges(lines: Sequence[Line]) -> str:
     """Smallest and largest ECE of each method over all bins."""
-    found = []
+    texts = []
     for title, errors, _ in lines:
-        values = [value for each in errors.errors.values() for value in each]
-        found.append(f"{brief(min(values))} to {brief(max(values))} with {literal(title)}")
+        values = [value for per_bins in errors.errors.values() for value in per_bins]
+        texts.append(f"{brief(min(values))} to {brief(max(values))} with {literal(title)}")
     return (
         f"In {BIN_COUNTS[0]} to {BIN_COUNTS[-1]} bins of {len(BINNINGS)} kinds the ECE is "
-        f"{listed(found)}."
+        f"{listed(texts)}."
     )

@@ -90,12 +90,12 @@ class Visitor:
     ----------
     visitor : tells this visitor from others who may want the same fit.
     waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
-    kept : what pages computed with the bytes that it takes, by key; see :func:`keep`.
+    cached : what pages computed with the bytes that it takes, by key; see :func:`keep`.
     """
 
     visitor: str = field(default_factory=lambda: uuid4().hex)
     waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
-    kept: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
+    cached: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
 
     def seen(self, key: Hashable) -> Hashable:
         """The key of what is computed in the view that the visitor looks at."""
@@ -274,7 +274,7 @@ class OpenSession(Visitor):
         if (cohort := self.cohort) is not None:
             self.cohort = None
             self.show_cohort(cohort.columns, cohort.name)
-        self.kept = {}
+        self.cached = {}
         self.built = {}
         self.studies = {}
         self.waiting = {}
@@ -337,10 +337,10 @@ def current_session() -> OpenSession:
 
 def once_for(mark: Hashable, key: str, build: Callable[[], T]) -> T:
     """Build a value once for the files with this mark; the value for other files makes way for it."""
-    known = st.session_state.get(key)
-    if known is None or known[0] != mark:
-        known = st.session_state[key] = mark, build()
-    value: T = known[1]
+    entry = st.session_state.get(key)
+    if entry is None or entry[0] != mark:
+        entry = st.session_state[key] = mark, build()
+    value: T = entry[1]
     return value
 
 
@@ -354,14 +354,15 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     if visitor is None:
         return build()
     key = visitor.seen(key)
-    kept = visitor.kept
-    if key in kept:
-        kept[key] = kept.pop(key)  # to the end: used last
-        return kept[key][0]
+    cached = visitor.cached
+    if key in cached:
+        cached[key] = cached.pop(key)  # to the end: used last
+        return cached[key][0]
     value = build()
-    kept[key] = value, nbytes(value)
-    while len(kept) > 1 and (
-        len(kept) > MOST_KEPT or sum(size for _, size in kept.values()) > MOST_OF_ONE * KEPT_SHARE
+    cached[key] = value, nbytes(value)
+    while len(cached) > 1 and (
+        len(cached) > MOST_KEPT
+        or sum(size for _, size in cached.values()) > MOST_OF_ONE * KEPT_SHARE
     ):
-        del kept[next(iter(kept))]
+        del cached[next(iter(cached))]
     return value

@@ -326,8 +326,8 @@ def delete() -> None:
         return
     if (session := find_session()) is not None:
         fits.stop(session)
-    for each in link.links().values():
-        fits.queue().forget(each.entry.visitor)
+    for stored in link.links().values():
+        fits.queue().forget(stored.entry.visitor)
     for key in list(st.session_state):
         # Uploaders keep what they show; without their marks they would be read again at once.
         if not str(key).startswith("upload/") and key not in (PRIVATE, ARRIVED):
@@ -348,7 +348,7 @@ def _dropped() -> bool:
         return False
 
 
-def where_data_are_kept() -> None:
+def storage_notice() -> None:
     """A folded part at the foot of the Data page."""
     store = server_store()
     with st.expander("Where your data are kept", icon=":material/folder_managed:"):
@@ -391,9 +391,9 @@ def where_data_are_kept() -> None:
 
 def _switched() -> None:
     """Write nothing from now on and remove what was written; or write again."""
-    wanted = bool(st.session_state[SWITCH])
-    if not wanted or _dropped():
-        st.session_state[PRIVATE] = wanted
+    on = bool(st.session_state[SWITCH])
+    if not on or _dropped():
+        st.session_state[PRIVATE] = on
     st.session_state[SWITCH] = private()
 
 

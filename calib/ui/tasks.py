@@ -40,7 +40,7 @@ from calib.tasks.thresholds import TaskThresholds
 from calib.ui import widgets
 from calib.ui.fits import compute, queue, ready
 from calib.ui.link import open_data
-from calib.ui.ready import asked, awaited
+from calib.ui.ready import awaited, request
 from calib.ui.server.guard import refresh_interval
 from calib.ui.server.memory import admit
 from calib.ui.session import OpenSession, Reading, Upload, find_session, find_visitor, once_for
@@ -69,13 +69,13 @@ HOW_TO_READ = (
 HEIGHT = 460
 """Pixels of the table at most; more tasks scroll."""
 WIDTHS = {
-    "Stated": 65,
-    "Observed": 75,
-    "ECE": 65,
-    "Rows": 65,
+    "Stated": 62,
+    "Observed": 76,
+    "ECE": 60,
+    "Rows": 60,
     "Threshold": 80,
-    "Answered": 80,
-    "Note": 330,
+    "Answered": 78,
+    "Note": 235,
 }
 """Pixels of columns."""
 
@@ -119,8 +119,8 @@ def find_tasks(reading: Reading) -> OpenTasks | None:
     inspection = reading.inspection
     if inspection is None or SOURCE not in reading.upload:
         return None
-    asked = {finding.code for finding in inspection.findings} & {*SEVERAL}
-    if not asked and not several_scorers(reading):
+    codes = {finding.code for finding in inspection.findings} & {*SEVERAL}
+    if not codes and not several_scorers(reading):
         return None
     return once_for(marks(reading.upload), TASKS, partial(_judged, reading.upload))
 
@@ -160,14 +160,14 @@ def _read(upload: Upload) -> Tasks:
     return tasks
 
 
-def draw(found: OpenTasks) -> None:
+def draw(tasks: OpenTasks) -> None:
     """The table of tasks, with the choice of one to open and the thresholds to take away."""
-    off = found.audit.miscalibrated
+    off = tasks.audit.miscalibrated
     verdict = f"{listed([literal(name) for name in off])} off" if off else "none significantly off"
-    st.header(f"{found.summary}: {verdict}", anchor=False)
+    st.header(f"{tasks.summary}: {verdict}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if found.judged:
-            name = st.selectbox("Task", found.judged, key=CHOSEN, width=260)
+        if tasks.judged:
+            name = st.selectbox("Task", tasks.judged, key=CHOSEN, width=260)
             st.button(
                 "Open",
                 key="tasks/open",
@@ -185,7 +185,7 @@ def draw(found: OpenTasks) -> None:
             width=160,
             help="Answers from the threshold on are at least so often right. All thresholds hold together with 95 %.",
         )
-        thresholds = found.thresholds[TARGETS.index(target)]
+        thresholds = tasks.thresholds[TARGETS.index(target)]
         widgets.offer(
             "Thresholds",
             thresholds.to_json(),
@@ -193,27 +193,30 @@ def draw(found: OpenTasks) -> None:
             "tasks/thresholds",
             icon=":material/download:",
         )
-    draw_fits(found, target)
-    frame = table(found.audit, thresholds)
+    draw_fits(tasks, target)
+    frame = table(tasks.audit, thresholds)
     widest = float(frame["size"].max()) if len(frame) else 1.0
     columns = {
-        "task": st.column_config.TextColumn("Task", pinned=True, width=120),
+        "task": st.column_config.TextColumn("Task", pinned=True, width=95),
         "gap": st.column_config.NumberColumn(
-            "Gap, points", width=85, help="Stated minus observed."
+            "Gap, points", width=90, help="Stated minus observed."
         ),
         "interval": st.column_config.TextColumn(
-            "Interval", width=95, help="The intervals of all tasks hold together with 95 %."
+            "Interval", width=96, help="The intervals of all tasks hold together with 95 %."
         ),
         "size": st.column_config.ProgressColumn(
-            "Size", min_value=0.0, max_value=max(widest, 1e-9), format=" ", width=55
+            "Size", min_value=0.0, max_value=max(widest, 1e-9), format=" ", width=45
+        ),
+        "Lacks": st.column_config.NumberColumn(
+            width=60, help="Labels that are missing for a threshold."
         ),
         **{name: st.column_config.Column(width=width) for name, width in WIDTHS.items()},
     }
     height = min(HEIGHT, 38 + 35 * len(frame))
-    cells = safe_table(frame).style.format({"gap": format_gap}, na_rep="")
+    cells = safe_table(frame).style.format({"gap": format_gap, "Lacks": "{:,.0f}"}, na_rep="")
     widgets.draw_table(cells, column_config=columns, height=height, key="tasks/table")
-    if found.models is not None:
-        widgets.show(numbered_scores_chart(found.models), "tasks/numbered", HOW_TO_READ)
+    if tasks.models is not None:
+        widgets.show(numbered_scores_chart(tasks.models), "tasks/numbered", HOW_TO_READ)
 
 
 def format_gap(gap: Any) -> str:
@@ -221,37 +224,37 @@ def format_gap(gap: Any) -> str:
     return points(gap / 100)
 
 
-def draw_fits(found: OpenTasks, target: float) -> None:
+def draw_fits(open_tasks: OpenTasks, target: float) -> None:
     """The button that fits every task; then how far that is with the button that stops it; then the bundle."""
-    mark = marks(found.upload), target
-    known: tuple[object, dict[str, Future[FittedTask]]] = st.session_state.get(FITS, (None, {}))
-    if known[0] != mark:
+    mark = marks(open_tasks.upload), target
+    state: tuple[object, dict[str, Future[FittedTask]]] = st.session_state.get(FITS, (None, {}))
+    if state[0] != mark:
         st.button(
             "Fit all",
             key="tasks/fit",
             icon=":material/play_arrow:",
             on_click=fit_all,
-            args=(found, target),
+            args=(open_tasks, target),
             help="A calibrator for each task on half of its rows; the other half certifies its threshold.",
         )
         return
-    active = not all(future.done() for future in known[1].values())
+    active = not all(future.done() for future in state[1].values())
     every = refresh_interval(0.5) if active else None
-    st.fragment(_draw_progress, run_every=every)(mark, known[1], active)
+    st.fragment(_draw_progress, run_every=every)(mark, state[1], active)
 
 
-def fit_all(found: OpenTasks, target: float) -> None:
+def fit_all(open_tasks: OpenTasks, target: float) -> None:
     """Have workers fit the tasks side by side; fits for another target end."""
     visitor = find_visitor()
     if visitor is None:
         return
     cancel_fits()
     try:
-        tasks = _read(found.upload)
+        tasks = _read(open_tasks.upload)
     except DataError as error:
         add_notice(str(error), "error")
         return
-    mark = marks(found.upload), target
+    mark = marks(open_tasks.upload), target
     futures = {}
     for name, data in tasks.items():
         rows = Data(f"task {visitor.visitor} {data.identified().sha256}", {"predictions": data})
@@ -265,7 +268,7 @@ def fit_all(found: OpenTasks, target: float) -> None:
             owner=visitor.visitor,
             kind="slow",
         )
-        futures[name] = asked(visitor, ("task fit", mark, name), start)
+        futures[name] = request(visitor, ("task fit", mark, name), start)
     st.session_state[FITS] = mark, futures
 
 
@@ -312,7 +315,7 @@ def table(audit: TaskAudit, thresholds: TaskThresholds) -> pd.DataFrame:
     certified = {row.task: row for row in thresholds}
     rows = []
     for row in audit:
-        own = certified[row.task]
+        threshold = certified[row.task]
         judged = not row.reason
         cells: dict[str, object] = {
             "task": row.task,
@@ -323,26 +326,25 @@ def table(audit: TaskAudit, thresholds: TaskThresholds) -> pd.DataFrame:
             "Observed": percent(row.observed) if judged else "",
             "ECE": number(row.ece) if judged else "",
             "Rows": row.rows,
-            "Threshold": "" if own.threshold is None else number(own.threshold),
-            "Answered": "" if own.coverage is None else percent(own.coverage),
-            "Note": row.reason or own.reason,
+            "Threshold": "" if threshold.threshold is None else number(threshold.threshold),
+            "Answered": "" if threshold.coverage is None else percent(threshold.coverage),
+            "Lacks": threshold.labels_missing,
+            "Note": row.reason or threshold.reason,
         }
         if judged:
             cells["gap"] = 100 * row.gap.value
             cells["interval"] = points_between(row.gap.low, row.gap.high, sign=False)
-        if own.labels_missing:
-            cells["Note"] = f"{cells['Note']}; lacks {plural(own.labels_missing, 'label')}"
         rows.append(cells)
     return pd.DataFrame(rows)
 
 
 def open_task(name: str) -> None:
     """Make a task of the upload the open data set."""
-    found: OpenTasks = st.session_state[TASKS][1]
+    tasks: OpenTasks = st.session_state[TASKS][1]
     before = find_session()
     try:
-        data = _read(found.upload)[name]
-        opened = OpenSession.from_data(data, reading=Reading(upload=found.upload))
+        data = _read(tasks.upload)[name]
+        opened = OpenSession.from_data(data, reading=Reading(upload=tasks.upload))
         admit(opened)
     except DataError as error:
         add_notice(str(error), "error")
@@ -354,18 +356,18 @@ def open_task(name: str) -> None:
 
 def switch(session: OpenSession) -> None:
     """At the foot of the menu, the open task and the way to another one."""
-    known: tuple[object, OpenTasks | None] = st.session_state.get(TASKS, (None, None))
-    found = known[1]
-    if found is None or session.reading.upload is not found.upload:
+    state: tuple[object, OpenTasks | None] = st.session_state.get(TASKS, (None, None))
+    tasks = state[1]
+    if tasks is None or session.reading.upload is not tasks.upload:
         return
-    if session.data.name not in found.judged:
+    if session.data.name not in tasks.judged:
         return
     name = session.data.name
     key = f"{SWITCH}/{name}"  # of the open task: pages must not take another one's choice over
     st.selectbox(
-        f"Task of {literal(found.name, 30)}",
-        found.judged,
-        found.judged.index(name),
+        f"Task of {literal(tasks.name, 30)}",
+        tasks.judged,
+        tasks.judged.index(name),
         key=key,
         on_change=lambda: open_task(st.session_state[key]),
     )
@@ -395,7 +397,6 @@ def _read_judge(upload: Upload) -> JudgedRows | None:
     source = upload[SOURCE]
     source[1].seek(0)
     try:
-        rows: JudgedRows | None = in_a_reader(read_judge, source, Choices()) if APART else None
+        return in_a_reader(read_judge, source, Choices()) if APART else None
     except DataError:
         return None
-    return rows

@@ -85,14 +85,14 @@ def several(
     most : so many of those offered for the first time are picked, the first ones; all by default.
     aside : those that are offered, but not picked to begin with.
     """
-    wanted: dict[str, bool] = current_session().picked.setdefault(key, {})
-    new = [option for option in options if option not in wanted]
+    picked: dict[str, bool] = current_session().picked.setdefault(key, {})
+    new = [option for option in options if option not in picked]
     begin = [option for option in new if option not in aside][:most]
-    wanted.update({option: option in begin for option in new})
-    put(key, [option for option in options if wanted[option]])
+    picked.update({option: option in begin for option in new})
+    put(key, [option for option in options if picked[option]])
 
     def remember() -> None:
-        wanted.update({option: option in st.session_state[key] for option in options})
+        picked.update({option: option in st.session_state[key] for option in options})
 
     chosen = st.pills(
         label,
@@ -107,7 +107,7 @@ def several(
     return [option for option in options if option in chosen]
 
 
-def one(
+def choose_option(
     options: Mapping[str, str],
     key: str,
     label: str,
@@ -141,11 +141,11 @@ def one(
     return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
 
 
-def one_fit(
+def choose_fit(
     fits: Sequence[ShownFit], key: str, label: str, begin: ShownFit, **looks: Any
 ) -> ShownFit:
-    """Let the visitor pick one of the fits; see :func:`one`."""
-    chosen = one({fit.key: fit.title for fit in fits}, key, label, begin.key, **looks)
+    """Let the visitor pick one of the fits; see :func:`choose_option`."""
+    chosen = choose_option({fit.key: fit.title for fit in fits}, key, label, begin.key, **looks)
     return next(fit for fit in fits if fit.key == chosen)
 
 
@@ -287,14 +287,14 @@ def csv(
     of : objects that it is made of; while they are the same ones it is not made again.
     """
 
-    kept = _built().get(key)
+    built = _built().get(key)
     if (
-        kept is None
-        or len(kept[0]) != len(of)
-        or any(a is not b for a, b in zip(kept[0], of, strict=True))
+        built is None
+        or len(built[0]) != len(of)
+        or any(a is not b for a, b in zip(built[0], of, strict=True))
     ):
-        kept = _built()[key] = of, safe_table(table()).to_csv(index=False)
-    offer(label, kept[1], file_name, key, icon=":material/table:")
+        built = _built()[key] = of, safe_table(table()).to_csv(index=False)
+    offer(label, built[1], file_name, key, icon=":material/table:")
 
 
 def _built() -> dict[str, tuple[Any, str | bytes]]:
@@ -309,7 +309,7 @@ def offer(label: str, content: str | bytes, file_name: str, key: str, **looks: A
     )
 
 
-def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:
+def show_cached(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:
     """Show a figure that is drawn once for each ``key``; see :func:`show` and :func:`calib.ui.session.keep`."""
     show(keep(key, draw), name, how_to_read)
 
@@ -421,8 +421,8 @@ def show_table(table: pd.DataFrame | Styler, pinned: str = "", **looks: Any) -> 
 
 def draw_table(table: pd.DataFrame | Styler, **looks: Any) -> Any:
     """Draw a table without its index; free of formulas, since Streamlit offers each as a CSV of what it shows."""
-    shown = safe_table(table) if isinstance(table, pd.DataFrame) else table
-    return st.dataframe(shown, hide_index=True, **looks)
+    safe = safe_table(table) if isinstance(table, pd.DataFrame) else table
+    return st.dataframe(safe, hide_index=True, **looks)
 
 
 def draw_editor(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:

@@ -242,7 +242,7 @@ def with_fits(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
     own: dict[str, Any] = {
         name: {} for name in ("waiting", "studies", "built", "picked", "carried")
     }
-    own["kept"] = dict(known.kept)
+    own["cached"] = dict(known.cached)
     own["specs_of_splits"] = {split: dict(held) for split, held in known.specs_of_splits.items()}
     return replace(known, visitor=uuid4().hex, **own)
 

@@ -19,8 +19,8 @@ from calib.evaluation.describe import Recommendation
 from calib.evaluation.recommendation import recommend
 from calib.formatting import number
 from calib.registry import METHODS, calibrator
-from calib.ui.compare.answer import CLOSER
-from calib.ui.fits import resampled, shown_fits
+from calib.ui.compare.recommendation import CLOSER
+from calib.ui.fits import judged_fits, resampled
 from calib.ui.session import OpenSession
 from tests.ui.conftest import charts, clean, open_page, opened, said, unfold
 
@@ -50,7 +50,7 @@ def claims_and_answer(
 ) -> tuple[Claims, Recommendation]:
     """What the fits of the session allow to be claimed."""
     opened(monkeypatch, session)
-    fits = shown_fits(session)
+    fits = judged_fits(session)
     claims = Claims(resampled(fits))
     answer = recommend(claims, {one.title: one.calibrator for one in fits})
     assert answer is not None
@@ -95,7 +95,7 @@ def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
     done = queue.snapshot(with_fits.specs)
     failed = replace(done[0], state="failed", message="it did not converge", result=None)
     running = replace(done[0], key="another", state="running", result=None)
-    monkeypatch.setattr("calib.ui.compare.answer.jobs", lambda: [*done, running])
+    monkeypatch.setattr("calib.ui.compare.recommendation.jobs", lambda: [*done, running])
     app = open_page(PAGE, with_fits)
     assert not app.exception
     assert (
@@ -104,7 +104,7 @@ def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
     )
     assert "Take" not in said(app)
     assert "compare/export" not in {button.key for button in app.button}
-    for place in ("calib.ui.fits.jobs", "calib.ui.compare.answer.jobs"):
+    for place in ("calib.ui.fits.jobs", "calib.ui.compare.recommendation.jobs"):
         monkeypatch.setattr(place, lambda: [failed, *done[1:]])
     app = open_page(PAGE, with_fits)
     assert not app.exception

@@ -190,7 +190,7 @@ def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> Non
 @pytest.fixture
 def session(with_fits: OpenSession) -> OpenSession:
     """A visitor's own session with fits, of which no file is packed yet."""
-    return replace(with_fits, kept={})
+    return replace(with_fits, cached={})
 
 
 def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
@@ -199,7 +199,7 @@ def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     app.button(key="decide/carry/answers").click().run()
     assert clean(app)
     assert "These files also decide:" in said(app)
-    (packed,) = [value for key, (value, _) in session.kept.items() if "packed" in str(key)]
+    (packed,) = [value for key, (value, _) in session.cached.items() if "packed" in str(key)]
     assert packed.exported.decision.threshold == pytest.approx(0.95)
     assert packed.exported.decision == session.carried[next(iter(session.carried))].decision
     app.switch_page("pages/5_Export.py").run()

@@ -30,11 +30,11 @@ def test_fits_of_one_method_look_different_also_when_one_is_removed(
     with_sample: OpenSession, queue: Engine, three: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(monkeypatch, with_sample)
-    with_sample.kept["figure"] = "drawn in the old style", 0
+    with_sample.cached["figure"] = "drawn in the old style", 0
     fits.remove(three[0])
-    assert not with_sample.kept
+    assert not with_sample.cached
     add(with_sample, queue, 40)
-    styles = [one.style for one in fits.shown_fits(with_sample)]
+    styles = [one.style for one in fits.judged_fits(with_sample)]
     assert len(set(styles)) == len(styles) == 4
 
 

@@ -16,8 +16,8 @@ from calib.evaluation import evaluate
 from calib.formatting import number, percent
 from calib.numerics import softmax
 from calib.reporting import html_of_fits
-from calib.ui.compare.answer import reported
-from calib.ui.fits import shown_fits
+from calib.ui.compare.recommendation import reported
+from calib.ui.fits import judged_fits
 from calib.ui.link import entry_of
 from calib.ui.session import VIEWPOINT, OpenSession
 from tests.conftest import npz_bytes, simulate
@@ -100,7 +100,7 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
 
     def report() -> str:
-        return html_of_fits(data=reported(risk, shown_fits(risk)), callback=lambda *_: None)
+        return html_of_fits(data=reported(risk, judged_fits(risk)), callback=lambda *_: None)
 
     written = report()
     assert "the event is &lt;b&gt;x&lt;/b&gt;" in written and "<b>x</b>" not in written

@@ -47,7 +47,7 @@ def records(queue: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     """The folder of what a server keeps that has a store of its own and knows no fit."""
     of_other_tests, store = dict(queue._tasks), Store(tmp_path / "workspace")
     monkeypatch.setattr(queue, "_on_done", partial(put_job, store))
-    for page in ("link", "fits", "keeping"):
+    for page in ("link", "fits", "shell"):
         monkeypatch.setattr(f"calib.ui.{page}.server_store", lambda: store)
     restart()
     yield store.root / "records"

@@ -16,7 +16,7 @@ from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.formatting import for_terminal
 from calib.ui import chosen_rows
-from calib.ui.fits import shown_fits
+from calib.ui.fits import judged_fits
 from calib.ui.maps import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -107,7 +107,7 @@ def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(
     session = replace(binary, picked={})
     conftest.opened(monkeypatch, session)
     monkeypatch.setattr(chosen_rows, "current_session", lambda: session)
-    raw, *_ = shown_fits(session)
+    raw, *_ = judged_fits(session)
     rows = rows_of_class(session, 1)
     for which, score in enumerate(rows.frequencies.score):
         choose_bin(session, raw, rows, 1, "frequency", float(f"{score:.6g}"))

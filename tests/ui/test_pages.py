@@ -141,7 +141,7 @@ def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("calib.ui.fits.shown_fits", broken)
+    monkeypatch.setattr("calib.ui.fits.judged_fits", broken)
     app = open_page("pages/2_Compare.py", with_sample)
     assert not app.exception
     assert "could not be drawn (RuntimeError)" in app.error[0].value

@@ -79,9 +79,9 @@ def test_a_computation_that_failed_says_why_and_is_tried_again(with_sample: Open
 def test_what_was_stopped_is_asked_for_anew(with_sample: OpenSession) -> None:
     futures = [Future[int](), Future[int]()]
     given = iter(futures)
-    assert ready.asked(with_sample, "key", lambda: next(given)) is futures[0]
+    assert ready.request(with_sample, "key", lambda: next(given)) is futures[0]
     futures[0].cancel()
-    assert ready.asked(with_sample, "key", lambda: next(given)) is futures[1]
+    assert ready.request(with_sample, "key", lambda: next(given)) is futures[1]
     with_sample.waiting.clear()
 
 

@@ -358,7 +358,7 @@ def test_one_visitor_may_not_hold_more_than_there_is_for_one(
     memory.admit(opened, np.zeros(100_000))
     with pytest.raises(DataError, match="would hold"):
         memory.admit(opened, np.zeros(200_000))
-    for name in ("built", "kept"):  # what is held beside the data
+    for name in ("built", "cached"):  # what is held beside the data
         held = session(10)
         getattr(held, name)["one"] = {"of many": np.zeros(200_000)}
         with pytest.raises(DataError, match="would hold"):
@@ -372,13 +372,13 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     before = nbytes(now)
     for i in range(5):
         keep(i, lambda: {"curve": np.zeros(500)})
-    assert list(now.kept) == [3, 4]
+    assert list(now.cached) == [3, 4]
     assert nbytes(now) == pytest.approx(before + 8000, abs=1500)
     keep(3, lambda: pytest.fail("it is there"))
     keep("large", lambda: np.zeros(5000))
-    assert list(now.kept) == ["large"], "what is shown now stays, however large"
+    assert list(now.cached) == ["large"], "what is shown now stays, however large"
     now.split(0.3, 1)
-    assert not now.kept
+    assert not now.cached
 
 
 def test_data_on_disk_count_as_those_in_memory_do(tmp_path) -> None:

@@ -38,7 +38,7 @@ from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.compare import size_curves
 from calib.ui import progress, widgets
-from calib.ui.compare.answer import comparison_table
+from calib.ui.compare.recommendation import comparison_table
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.widgets import show_table
@@ -86,10 +86,10 @@ def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
         "on paired differences, with intervals that hold for all comparisons together. "
         f"{view.wording.over_under_title} are not good or bad in themselves."
     )
-    if said := describe_intervals(fits[0].evaluation.n_clusters):
-        st.caption(said)
-    if said := describe_weights(session.test):
-        st.caption(said)
+    if sentence := describe_intervals(fits[0].evaluation.n_clusters):
+        st.caption(sentence)
+    if sentence := describe_weights(session.test):
+        st.caption(sentence)
     clipped = [
         f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}"
         for fit in fits
@@ -254,12 +254,12 @@ def _sizes_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
         (table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()
     ]
     answers = [labels_needed(table, name).sentence for name in last["method"].iloc[1:]]
-    st.markdown("\n".join(f"- {answer}" for answer in answers))
+    st.markdown("\n".join(f"- {sentence}" for sentence in answers))
     styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
     for place, score in enumerate(SIZE_SCORES):
         with columns[place]:
-            widgets.show_kept(
+            widgets.show_cached(
                 ("size curve", score, key, *styles.items()),
                 partial(size_curves, table, score, styles),
                 f"compare-sizes-{score}",

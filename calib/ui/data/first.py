@@ -101,8 +101,8 @@ def what_changes(before: Floats, after: Floats) -> str:
     before, after : (m, 2) mean predicted risk and observed rate in bins, raw and calibrated.
     """
     better = np.abs(before[:, 0] - before[:, 1]) - np.abs(after[:, 0] - after[:, 1])
-    (said, happened), mended = before[better.argmax()], after[better.argmax(), 0]
+    (predicted, observed), calibrated = before[better.argmax()], after[better.argmax(), 0]
     return (
-        f"Of the tumours that the model gave a risk of {percent(said, 0)}, {percent(happened, 0)} were malignant; the "
-        f"calibrator gives them {percent(mended, 0)}."
+        f"Of the tumours that the model gave a risk of {percent(predicted, 0)}, {percent(observed, 0)} were malignant; "
+        f"the calibrator gives them {percent(calibrated, 0)}."
     )

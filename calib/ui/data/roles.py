@@ -56,7 +56,9 @@ def ask(reading: Reading) -> Mapping[str, Any]:
     inspection = reading.inspection
     if inspection is None:
         return {}
-    sheets = [each.readings for each in inspection.findings if each.code == "several_sheets"]
+    sheets = [
+        finding.readings for finding in inspection.findings if finding.code == "several_sheets"
+    ]
     if sheets:
         st.markdown("**Which sheet is meant?** Several of the file's sheets hold a table.")
         clicked: Mapping[str, Any] = {}
@@ -64,19 +66,19 @@ def ask(reading: Reading) -> Mapping[str, Any]:
             if st.button(literal(sheet, 200), key=f"reading/{i}"):
                 clicked = fix
         return clicked
-    found = inspection.readings[:MOST_READINGS]
-    if not found:
+    readings = inspection.readings[:MOST_READINGS]
+    if not readings:
         return choosers(reading)
     name = literal(inspection.arrays[0].file) if inspection.arrays else "the file"
-    sentences = [offered.sentence.rpartition(": ") for offered in found]
+    sentences = [offered.sentence.rpartition(": ") for offered in readings]
     chosen = st.radio(
         f"**One question about {name}:** what do its columns mean?",
-        range(len(found)),
+        range(len(readings)),
         format_func=lambda k: f"**{literal(sentences[k][0] or sentences[k][2], 200)}**",
-        captions=[_numbers(offered) for offered in found],
-        key=f"reading/{name}/{len(found)}",
+        captions=[_numbers(offered) for offered in readings],
+        key=f"reading/{name}/{len(readings)}",
     )
-    return choosers(reading, offered=found[chosen])
+    return choosers(reading, offered=readings[chosen])
 
 
 def _numbers(offered: TableReading) -> str:
@@ -104,12 +106,12 @@ def choosers(
         roles = roles_of(inspection, offered) if inspection.rows else {}
     if not roles:
         return {}
-    asked = inspection is not None and inspection.predictions is None
+    is_question = inspection is not None and inspection.predictions is None
     opened = data if inspection is None else inspection.predictions
     weights = [name for name, (role, _) in roles.items() if role == "weight"]
     weight_kind = None if opened is None else opened.weight_kind
     with st.form("roles", border=False):
-        if asked:
+        if is_question:
             st.caption(_other_roles(roles))
             if weights:
                 label = f"Count rows by {literal(weights[0])}, as sampling weights"
@@ -119,9 +121,9 @@ def choosers(
         grid = role_grid(roles, {} if inspection is None else inspection.rows)
         with st.container(horizontal=True, vertical_alignment="center"):
             applied = st.form_submit_button(
-                "Open" if asked else "Read with these roles",
-                type="primary" if asked else "secondary",
-                icon=":material/arrow_forward:" if asked else ":material/refresh:",
+                "Open" if is_question else "Read with these roles",
+                type="primary" if is_question else "secondary",
+                icon=":material/arrow_forward:" if is_question else ":material/refresh:",
             )
             with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
                 st.markdown(
@@ -208,14 +210,14 @@ def roles_of(
         if role in ROLES and value
         for column in ([value] if isinstance(value, str) else value)
     }
-    left = {} if offered is None else dict.fromkeys(offered.groups, FURTHER)
-    return {name: (roles.get(name) or left.get(name, "ignore"), "") for name in inspection.rows}
+    groups = {} if offered is None else dict.fromkeys(offered.groups, FURTHER)
+    return {name: (roles.get(name) or groups.get(name, "ignore"), "") for name in inspection.rows}
 
 
 def _roles_in(data: Predictions) -> dict[str, tuple[str, str]]:
     """Role and reason of every column of a table that was read."""
-    known = (*ROLES, FURTHER)
-    return {r.column: (r.role if r.role in known else "ignore", r.reason) for r in data.roles}
+    titles = (*ROLES, FURTHER)
+    return {r.column: (r.role if r.role in titles else "ignore", r.reason) for r in data.roles}
 
 
 def _title(role: str) -> str:
@@ -227,9 +229,9 @@ def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:
     columns = {
         role: tuple(name for name, chosen in roles.items() if chosen == role) for role in ROLES
     }
-    given = choices_from_roles({role: names for role, names in columns.items() if names})
-    chosen = {option: getattr(given, option) or NOTHING for option in OPTION_OF_ROLE.values()}
-    return {**chosen, "ignore": given.ignore, "kind": None, "label_values": None, "event": None}
+    choices = choices_from_roles({role: names for role, names in columns.items() if names})
+    chosen = {option: getattr(choices, option) or NOTHING for option in OPTION_OF_ROLE.values()}
+    return {**chosen, "ignore": choices.ignore, "kind": None, "label_values": None, "event": None}
 
 
 def remember(reading: Reading) -> None:
@@ -243,8 +245,8 @@ def remember(reading: Reading) -> None:
 
 def remembered(reading: Reading) -> dict[str, Any]:
     """Decisions for an earlier table with the same columns; empty if there are none."""
-    known: dict[tuple[str, ...], dict[str, Any]] = st.session_state.get(REMEMBERED, {})
-    return known.get(_columns(reading), {})
+    decisions: dict[tuple[str, ...], dict[str, Any]] = st.session_state.get(REMEMBERED, {})
+    return decisions.get(_columns(reading), {})
 
 
 def _columns(reading: Reading) -> tuple[str, ...]:

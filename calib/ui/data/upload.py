@@ -54,16 +54,16 @@ FILE_WIDTH = 320
 def show_limits() -> None:
     """Show how files are kept; the uploader itself says how large one may be."""
     store = server_store()
-    kept = "Not kept on disk: after a reload, upload your files again."
+    storage = "Not kept on disk: after a reload, upload your files again."
     if store is not None and not private():
-        kept = f"Deleted {store.max_days:g} days after the last use."
-    st.caption(f"Never run as code. {kept}")
+        storage = f"Deleted {store.max_days:g} days after the last use."
+    st.caption(f"Never run as code. {storage}")
 
 
 def gallery(leave_out: Collection[str] = ()) -> None:
     """The samples, each one click from its result; what each shows is told by a pointer on it."""
     with st.grid(2, min_column_width=230, gap="xsmall"):
-        for sample in [each for name, each in SAMPLES.items() if name not in leave_out]:
+        for sample in [sample for name, sample in SAMPLES.items() if name not in leave_out]:
             st.button(
                 sample.title,
                 key=f"sample/{sample.name}",
@@ -104,14 +104,14 @@ def uploaders() -> None:
         "or images with a training set as train_features and train_labels) may lie in files of their own.",
     )
     show_limits()
-    given = files_by_role(files)
-    if SOURCE not in given:
+    by_role = files_by_role(files)
+    if SOURCE not in by_role:
         return
-    mark = tuple((role, file.file_id) for role, file in given.items())
+    mark = tuple((role, file.file_id) for role, file in by_role.items())
     if st.session_state.get("upload/read") != mark:
         st.session_state["upload/read"] = mark
         with st.spinner("Reading…"):
-            read_first({role: (file.filename, file) for role, file in given.items()})
+            read_first({role: (file.filename, file) for role, file in by_role.items()})
         st.rerun()
 
 
@@ -122,7 +122,7 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
     mark = tuple(file.file_id for file in files)
     proposed = once_for(mark, LOOKED, partial(proposed_roles, files))
     titles = {SOURCE: "Model outputs", **FILES, NOTHING: "Left aside"}
-    given: dict[str, StoredUpload] = {}
+    by_role: dict[str, StoredUpload] = {}
     st.markdown("**What each file is.** Change it where it is wrong.")
     with st.container(horizontal=True):
         for file, role in zip(files, proposed, strict=True):
@@ -134,15 +134,15 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
                 key=f"upload/role/{len(files)}/{file.file_id}",
                 width=FILE_WIDTH,
             )
-            if chosen in given:
+            if chosen in by_role:
                 st.warning(
-                    f"Two files are given as {titles[chosen]}: {literal(given[chosen].filename)} is read."
+                    f"Two files are given as {titles[chosen]}: {literal(by_role[chosen].filename)} is read."
                 )
             elif chosen:
-                given[chosen] = file
-    if SOURCE not in given:
+                by_role[chosen] = file
+    if SOURCE not in by_role:
         st.warning("None of the files holds the model outputs. Say which one does.")
-    return {role: given[role] for role in titles if role in given}
+    return {role: by_role[role] for role in titles if role in by_role}
 
 
 def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
@@ -150,15 +150,15 @@ def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
     most = files[: 1 + len(FILES)]
     sources: tuple[Any, ...] = tuple((file.filename, file) for file in most)
     try:
-        looked = in_a_reader(look_at, sources) if APART else look_at(sources)
+        contents = in_a_reader(look_at, sources) if APART else look_at(sources)
     except (DataError, InvalidUpload):  # a file ended its reader, which is said when it is read
-        looked = tuple(FileInfo(file.filename) for file in most)
+        contents = tuple(FileInfo(file.filename) for file in most)
     for file in most:
         file.seek(0)
     session = find_session()
     opened = [] if session is None else [file for _, file in session.reading.upload.values()]
-    n_read = sum(any(file is one for one in opened) for file in most)
-    return (*roles_of_files(looked, n_read), *[NOTHING] * (len(files) - len(most)))
+    n_read = sum(any(file is other for other in opened) for file in most)
+    return (*roles_of_files(contents, n_read), *[NOTHING] * (len(files) - len(most)))
 
 
 def file_uploader(role: str, page: str = "upload") -> StoredUpload | None:
@@ -169,8 +169,8 @@ def file_uploader(role: str, page: str = "upload") -> StoredUpload | None:
 def read_first(upload: Upload) -> None:
     """Read files that were just uploaded; a table with the columns of an earlier one takes the roles chosen for it."""
     reading = Reading(_inspect(upload, Choices()), upload)
-    if known := roles.remembered(reading):
-        choices = Choices(**known)
+    if decisions := roles.remembered(reading):
+        choices = Choices(**decisions)
         again = _inspect(upload, choices)
         if again.predictions is not None:
             reading = Reading(again, upload, choices)
@@ -264,20 +264,20 @@ def _field(name: str, value: Any, arrays: list[str]) -> Any:
         on = st.toggle(title, bool(value), key=key)
         return value if on == bool(value) else on
     if name in ("kind", "scale", *ARRAYS):
-        known: dict[str, Iterable[Any]] = {"kind": KINDS, "scale": SCALES}
-        given = known.get(name, [NOTHING, *arrays])
+        fixed: dict[str, Iterable[Any]] = {"kind": KINDS, "scale": SCALES}
+        values = fixed.get(name, [NOTHING, *arrays])
         options = list(
-            dict.fromkeys([value, *([None] if name in ("kind", "scale") else ()), *given])
+            dict.fromkeys([value, *([None] if name in ("kind", "scale") else ()), *values])
         )
         return st.selectbox(title, options, format_func=partial(_spelled, name), key=key)
     listed = isinstance(value, tuple)
-    words = {str(part): part for part in value} if isinstance(value, tuple) else {}
-    text = "\n".join(words) if listed else "" if value is None else f"{value:.3g}"
+    parts = {str(part): part for part in value} if isinstance(value, tuple) else {}
+    text = "\n".join(parts) if listed else "" if value is None else f"{value:.3g}"
     written = (st.text_input if name == "floor" else st.text_area)(title, text, key=key).strip()
     if written == text:
         return value
     lines = tuple(
-        words.get(line.strip(), line.strip()) for line in written.splitlines() if line.strip()
+        parts.get(line.strip(), line.strip()) for line in written.splitlines() if line.strip()
     )
     return (
         (OPTIONS[name]["type"].from_text(written) if name == "floor" else lines)

@@ -32,7 +32,7 @@ from calib.ui.server.uploads import uploader
 from calib.ui.session import NOUN, OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
 from calib.ui.text import LEVELS, add_notice, literal
-from calib.ui.widgets import show_kept
+from calib.ui.widgets import show_cached
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
@@ -81,7 +81,7 @@ def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
     else:
         findings(reading, session)
         if tasks.several_scorers(reading):
-            _one_by_one(reading, expanded=True)
+            _show_tasks(reading, expanded=True)
     weights_first = data.weight_kind is not None or audit.next_step(session) == "weights"
     if data.weights is not None and weights_first:
         _weights(data)
@@ -102,7 +102,7 @@ def read_as(data: Predictions) -> str:
     columns: dict[str, list[str]] = {}
     for entry in data.roles:
         columns.setdefault(entry.role, []).append(literal(entry.column, 30))
-    parts = [_outputs_in_words(data, columns.get("outputs", []))]
+    parts = [_describe_outputs(data, columns.get("outputs", []))]
     for role, title in ROLE_TITLES.items():
         if role in columns:
             parts.append(f"{title} {listed(columns[role][:MOST_NAMED])}{_and_more(columns[role])}")
@@ -114,11 +114,11 @@ def read_as(data: Predictions) -> str:
     if groups:
         parts.append(f"groups {listed(groups[:MOST_NAMED])}{_and_more(groups)}")
     aside = [name for name in columns.get("ignore", []) if name not in groups]
-    left = f"left aside {listed(aside[:MOST_NAMED])}{_and_more(aside)}"
-    return " · ".join([*parts, left if aside else "nothing left aside"])
+    rest = f"left aside {listed(aside[:MOST_NAMED])}{_and_more(aside)}"
+    return " · ".join([*parts, rest if aside else "nothing left aside"])
 
 
-def _outputs_in_words(data: Predictions, outputs: list[str]) -> str:
+def _describe_outputs(data: Predictions, outputs: list[str]) -> str:
     meaning = KINDS[data.kind]
     if data.event is not None:
         event = literal(data.event.name, 30)
@@ -139,7 +139,7 @@ def _reliability(whole: Evaluation) -> None:
     parts = fits.ready(key, "the reliability of the raw model", compute, *whole.pair)
     scale = usual_scale(parts.curve, view)
     draw = partial(reliability_diagram, parts, style, view=view, scale=scale)
-    show_kept("data/reliability", draw, "reliability", explain_diagram(view, parts))
+    show_cached("data/reliability", draw, "reliability", explain_diagram(view, parts))
 
 
 def about_rows(session: OpenSession) -> None:
@@ -179,7 +179,7 @@ def _event(data: Predictions) -> None:
 
     def call() -> None:
         session.picked[NOUN] = st.session_state[key].strip()
-        session.kept.clear()  # figures carry the name
+        session.cached.clear()  # figures carry the name
 
     st.text_input(
         "What figures call the event",
@@ -257,14 +257,14 @@ def not_opened(reading: Reading) -> bool:
     if inspection is None or inspection.predictions is not None:
         return False
     tasks.show_judge(reading)
-    found = tasks.find_tasks(reading)
-    if found is not None and found.certain:
-        tasks.draw(found)
+    open_tasks = tasks.find_tasks(reading)
+    if open_tasks is not None and open_tasks.certain:
+        tasks.draw(open_tasks)
         with st.expander("Open the file as one problem", icon=":material/view_column:"):
             _ask(reading)
         return True
     _ask(reading)
-    _one_by_one(reading)
+    _show_tasks(reading)
     return True
 
 
@@ -297,8 +297,8 @@ def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
     if changes and data is not None:
         st.session_state[WANTED] = data.sha256, changes
     change_by_hand(reading)
-    wanted = st.session_state.get(WANTED)
-    if reading.upload or data is None or wanted is None or wanted[0] != data.sha256:
+    pending = st.session_state.get(WANTED)
+    if reading.upload or data is None or pending is None or pending[0] != data.sha256:
         return
     st.info(
         "Uploaded files are not kept. Give the table once more, and it is read with these roles."
@@ -306,7 +306,7 @@ def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
     file = uploader("The same table", "upload/again")
     if file is not None:
         del st.session_state[WANTED]
-        read_again(Reading(upload={SOURCE: (file.filename, file)}), wanted[1])
+        read_again(Reading(upload={SOURCE: (file.filename, file)}), pending[1])
 
 
 def findings(reading: Reading, session: OpenSession | None = None) -> None:
@@ -328,15 +328,15 @@ def findings(reading: Reading, session: OpenSession | None = None) -> None:
             show_finding(finding)
             _fix_buttons(finding, reading)
             if opened and finding.code == "several_models":
-                _one_by_one(reading)
+                _show_tasks(reading)
 
 
-def _one_by_one(reading: Reading, expanded: bool = False) -> None:
+def _show_tasks(reading: Reading, expanded: bool = False) -> None:
     """The tasks of rows that were read together."""
-    found = tasks.find_tasks(reading)
-    if found is not None:
+    open_tasks = tasks.find_tasks(reading)
+    if open_tasks is not None:
         with st.expander("Each by itself", expanded, icon=":material/table_rows:"):
-            tasks.draw(found)
+            tasks.draw(open_tasks)
 
 
 def more_findings(reading: Reading, session: OpenSession | None = None) -> None:
@@ -351,7 +351,7 @@ def more_findings(reading: Reading, session: OpenSession | None = None) -> None:
 def _beyond_audit(inspection: Inspection, session: OpenSession | None) -> Sequence[Finding]:
     """Findings but for those that are asked as a question, or that the audit of open data has."""
     if inspection.predictions is None or session is None:
-        return [each for each in inspection.findings if each.code not in roles.ASKED]
+        return [finding for finding in inspection.findings if finding.code not in roles.ASKED]
     return audit.audit_of(session).beyond(inspection.findings)
 
 
@@ -385,7 +385,7 @@ def _fix_buttons(finding: Finding, reading: Reading) -> None:
 
 def split_controls(session: OpenSession) -> None:
     """Choose which rows calibrators learn from, and fit there again what was fitted; the test rows judge them."""
-    data, given = session.data, False
+    data, data_split = session.data, False
     whole = len(data) - len(session.test)
     part = 0.5 if session.part is None else session.part
     form = st.form(
@@ -393,7 +393,7 @@ def split_controls(session: OpenSession) -> None:
     )  # another split begins with its own values
     with form, st.container(horizontal=True, vertical_alignment="bottom"):
         if data.given_split is not None:
-            given = st.toggle("Use the split that came with the data", session.part is None)
+            data_split = st.toggle("Use the split that came with the data", session.part is None)
         share = st.slider(
             "Share for calibration",
             5,
@@ -423,7 +423,7 @@ def split_controls(session: OpenSession) -> None:
             try:
                 fits.change_split(
                     session,
-                    None if given else share / 100,
+                    None if data_split else share / 100,
                     seed,
                     None if most == SAMPLED_ROWS else most,
                 )
@@ -446,15 +446,15 @@ def split_controls(session: OpenSession) -> None:
         )
         of_them = f"{literal(data.event.name)} in {happened:,} and {also:,} of them"
     st.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
-    asked = None if session.part is None else part_size(session.part, len(data))
-    if said := describe_clusters(session.calibration.clusters, session.test.clusters, asked):
-        st.caption(said)
+    size = None if session.part is None else part_size(session.part, len(data))
+    if note := describe_clusters(session.calibration.clusters, session.test.clusters, size):
+        st.caption(note)
 
 
 def next_step(session: OpenSession) -> None:
     """One primary button that follows from the remedy, and the ways to the calibrators."""
-    found = audit.audit_of(session)
-    names = offered_presets(session, found.methods)["Recommended"]
+    data_audit = audit.audit_of(session)
+    names = offered_presets(session, data_audit.methods)["Recommended"]
     step = audit.next_step(session)
     usable = audit.is_usable(session)
     fit = f"Fit {plural(len(names), 'calibrator')} all the same"
@@ -477,7 +477,7 @@ def next_step(session: OpenSession) -> None:
             type="primary" if step == "fit" else "secondary",
             icon=":material/play_arrow:",
         ):
-            column = {"column": found.column}
+            column = {"column": data_audit.column}
             fits.start([(name, column if name == "by_group" else {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
@@ -501,12 +501,13 @@ def open_roles() -> None:
 def sentence(data: Predictions, features: np.ndarray) -> str:
     """Describe the arrays beside each row, and what there is to compare it with."""
     if features.ndim == 2:
-        each = plural(features.shape[1], "number")
+        content = plural(features.shape[1], "number")
     else:
         height, width = features.shape[1:3]
         colour = " in colour" if features.shape[3:] == (3,) else ""
-        each = f"an image of {height:,} × {width:,} pixels{colour}"
-    text = f"each row carries {each} with values from {three_digits(features.min())} to {three_digits(features.max())}"
+        content = f"an image of {height:,} × {width:,} pixels{colour}"
+    low, high = three_digits(features.min()), three_digits(features.max())
+    text = f"each row carries {content} with values from {low} to {high}"
     if data.feature_mean is not None:
         text += ", standardised by the training set"
     if data.train_labels is None:

@@ -25,11 +25,11 @@ from calib.metrics.decision_curve import NetBenefit, net_benefit
 from calib.numerics import Floats, sigmoid
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.compare.recommendation import choose_method
 from calib.ui.decide import threshold
 from calib.ui.decide.threshold import assumed_number, is_assumed
 from calib.ui.export import offer_decision, uploaded_rows
-from calib.ui.fits import ShownFit, beside_raw, ready, ready_of
+from calib.ui.fits import ShownFit, ready, ready_of, with_raw
 from calib.ui.session import OpenSession
 from calib.ui.text import interval_cell, literal, percents
 from calib.ui.widgets import segments
@@ -57,54 +57,54 @@ MISS = "decide/miss"
 
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold on the probability of the event: the figure leads, four numbers follow."""
-    said = st.container()
+    head = st.container()
     figure, controls = st.columns(threshold.COLUMNS, gap="medium")
     with controls:
-        fit = choose_one(fits, "decide", style="list")
+        fit = choose_method(fits, "decide", style="list")
         curve = _net_benefit(fit, ALL_THRESHOLDS)
         try:
-            goal = goal_asked(curve.event_rate.value)
+            goal = choose_goal(curve.event_rate.value)
             with st.grid(2, min_column_width=threshold.NUMBER, gap="small"):
                 goal = replace(goal, today=todays_threshold())
-                found = decision_of(fit, fits[0], goal)
-                threshold.typed("decide", found.cut.value, "Act at or above, in %")
+                decision = decision_of(fit, fits[0], goal)
+                threshold.typed("decide", decision.cut.value, "Act at or above, in %")
         except (
             CalibrationError
         ) as error:  # costs without a threshold, or none that reaches what was asked for
-            said.warning(str(error), icon=":material/warning:")
+            head.warning(str(error), icon=":material/warning:")
             return
-        if found.drawn != found.tied:
+        if decision.drawn != decision.tied:
             st.caption(
-                f"{plural(found.tied, 'test row')} have exactly this probability, and {found.drawn:,} of them, drawn "
-                f"at random, fill the capacity. The threshold alone acts on all {found.tied:,}."
+                f"{plural(decision.tied, 'test row')} have exactly this probability, and {decision.drawn:,} of them, "
+                f"drawn at random, fill the capacity. The threshold alone acts on all {decision.tied:,}."
             )
     has_calibrator = fit.key != fits[0].key
-    with said:
+    with head:
         title = fit.title if has_calibrator else "The raw model"
-        words(title, session.view.event_name, found, curve.useful_range)
+        show_decision(title, session.view.event_name, decision, curve.useful_range)
     with figure:
         useful = curve.useful_range
-        threshold.picture(fit, fit.evaluation, "decide", found.cut.value, "act", useful)
-    threshold.tiles(facts(found, has_calibrator))
-    offer_decision(session, fit, "act", rule(session, found))
-    beside = partial(numbers, found, has_calibrator)
+        threshold.picture(fit, fit.evaluation, "decide", decision.cut.value, "act", useful)
+    threshold.tiles(facts(decision, has_calibrator))
+    offer_decision(session, fit, "act", rule(session, decision))
+    table = partial(numbers, decision, has_calibrator)
     widgets.folded(
-        "Beside the raw model and today's threshold, with intervals", "decide/beside", beside
+        "Beside the raw model and today's threshold, with intervals", "decide/beside", table
     )
-    drawn = partial(benefit, fits, fit, found.cut.value)
+    drawn = partial(benefit, fits, fit, decision.cut.value)
     widgets.folded("Net benefit over all thresholds", "decide/benefit", drawn)
     if fit.calibrator.gives_probabilities:
         another = partial(at_another_rate, session, fits, fit, goal.costs)
         widgets.folded("Another event rate", "decide/another rate", another)
 
 
-def goal_asked(event_rate: float) -> Goal:
+def choose_goal(event_rate: float) -> Goal:
     """Let the visitor say what is known, and so what decides.
 
     A miss is first worth the odds against the event: at that threshold acting on all is as good as acting on none.
     """
     basis = segments("What is known", BASES, "costs", "decide/basis", wrap=True)
-    value = threshold.given("decide", 0.1)
+    value = threshold.last_threshold("decide", 0.1)
     if basis in ASKED:
         label, reading, begin = ASKED[basis]
         value = assumed_number(label, begin, f"decide/{basis}", 0.01, 99.99, reading) / 100
@@ -138,32 +138,41 @@ def todays_threshold() -> float | None:
 
 def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
     """The threshold of one method, judged on the test rows by a worker."""
-    one = fit.evaluation
-    predicted, observed = one.pair
-    rows = predicted, raw.evaluation.pair[0], observed, goal, one.weights, one.clusters
+    evaluation = fit.evaluation
+    predicted, observed = evaluation.pair
+    rows = (
+        predicted,
+        raw.evaluation.pair[0],
+        observed,
+        goal,
+        evaluation.weights,
+        evaluation.clusters,
+    )
     return ready_of(fit, "the result of the threshold", event_decision, *rows, about=goal)
 
 
-def words(title: str, event: str, found: EventDecision, useful: tuple[float, float] | None) -> None:
+def show_decision(
+    title: str, event: str, decision: EventDecision, useful: tuple[float, float] | None
+) -> None:
     """The thresholds at which the method is of use; the one that decides, what it leads to, and what it saves."""
     st.header(of_use(title, useful), anchor=False)
-    outcome = found.outcome
-    share = percent(found.cut.value)
-    width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
+    outcome = decision.outcome
+    share = percent(decision.cut.value)
+    width = "" if decision.cut.low == decision.cut.high else f" ({percents(decision.cut)})"
     of = f" of {literal(event)}" if event else ""
     hits = outcome.true_positives.value
     events = outcome.true_positives.value + outcome.misses.value
     st.markdown(
         f"**Act at or above a probability{of} of {share}**{width}: of 1,000 cases **{outcome.acted.value:,.0f}** are "
-        f"acted on, {hits:,.0f} of the {events:,.0f} events among them. {_saving(found)}"
+        f"acted on, {hits:,.0f} of the {events:,.0f} events among them. {_saving(decision)}"
     )
-    if found.goal.basis == "costs" and is_assumed(MISS):
+    if decision.goal.basis == "costs" and is_assumed(MISS):
         st.caption(
-            f"Assumed until you set it: a miss is worth {found.goal.costs.miss:g} false alarms, so that acting on all "
-            "and acting on none cost the same."
+            f"Assumed until you set it: a miss is worth {decision.goal.costs.miss:g} false alarms, so that acting on "
+            "all and acting on none cost the same."
         )
-    if found.too_few:
-        st.warning(found.too_few, icon=":material/warning:")
+    if decision.too_few:
+        st.warning(decision.too_few, icon=":material/warning:")
 
 
 def of_use(title: str, useful: tuple[float, float] | None) -> str:
@@ -174,27 +183,27 @@ def of_use(title: str, useful: tuple[float, float] | None) -> str:
     return f"{title} is of use at thresholds from {low:.2g}{NO_BREAK}% to {high:.2g}{NO_BREAK}%."
 
 
-def _saving(found: EventDecision) -> str:
-    today = found.goal.today
-    same = _same(found)
-    if found.from_today is not None and today is not None:
+def _saving(decision: EventDecision) -> str:
+    today = decision.goal.today
+    same = _same(decision)
+    if decision.from_today is not None and today is not None:
         old = f"today's threshold of {percent(today)} on the uncalibrated probability"
-        if not found.from_today.changed.value:
+        if not decision.from_today.changed.value:
             return f"{old[0].upper()}{old[1:]} acts on the same cases."
-        return f"Against {old} that {worth(found.from_today.saved, found.goal)}."
-    if not found.from_same.changed.value:
-        side = "below" if found.acting_on_all else "above"
+        return f"Against {old} that {worth(decision.from_today.saved, decision.goal)}."
+    if not decision.from_same.changed.value:
+        side = "below" if decision.acting_on_all else "above"
         return f"That is acting on {same}: the threshold lies {side} every probability, and the model decides nothing."
-    return f"Against acting on {same} that {worth(found.from_same.saved, found.goal)}."
+    return f"Against acting on {same} that {worth(decision.from_same.saved, decision.goal)}."
 
 
-def _same(found: EventDecision) -> str:
-    return "all" if found.acting_on_all else "none"
+def _same(decision: EventDecision) -> str:
+    return "all" if decision.acting_on_all else "none"
 
 
-def facts(found: EventDecision, has_calibrator: bool) -> list[tuple[str, str, str]]:
+def facts(decision: EventDecision, has_calibrator: bool) -> list[tuple[str, str, str]]:
     """Rows acted on, events found, and what is saved in false alarms, each with its interval."""
-    outcome, acted = found.outcome, found.outcome.acted
+    outcome, acted = decision.outcome, decision.outcome.acted
     fewest = f"{acted.low:,.0f}"
     most = f"{acted.high:,.0f}"
     ends = "" if fewest == most else f"{fewest} to {most}; "
@@ -206,20 +215,20 @@ def facts(found: EventDecision, has_calibrator: bool) -> list[tuple[str, str, st
             f"false alarms, {low} to {high}" if change.changed.value else "as no decision changes",
         )
 
-    told = [
+    numbers = [
         (
             "Acted on, of 1,000",
             f"{acted.value:,.0f}",
             f"{ends}{outcome.true_positives.value:,.0f} with the event",
         ),
         ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
-        (f"Saved against acting on {_same(found)}", *alarms(found.from_same)),
+        (f"Saved against acting on {_same(decision)}", *alarms(decision.from_same)),
     ]
-    if found.from_today:
-        told.append(("Saved against today's threshold", *alarms(found.from_today)))
+    if decision.from_today:
+        numbers.append(("Saved against today's threshold", *alarms(decision.from_today)))
     elif has_calibrator:
-        told.append(("Saved against the raw model", *alarms(found.from_raw)))
-    return told
+        numbers.append(("Saved against the raw model", *alarms(decision.from_raw)))
+    return numbers
 
 
 def _count(alarms: float) -> str:
@@ -256,49 +265,51 @@ def worth(saved: Interval, goal: Goal) -> str:
     return f"{on_costs(saved, 1000.0, _count, ' false alarms in 1,000 cases')}, a miss counted as {goal.costs.miss:g}"
 
 
-def rule(session: OpenSession, found: EventDecision) -> EventCut:
+def rule(session: OpenSession, decision: EventDecision) -> EventCut:
     """The threshold as files of a calibrator hold it."""
-    column, goal = session.view.column, found.goal
+    column, goal = session.view.column, decision.goal
     costs = f"a miss is worth {goal.costs.miss:g} false alarms."
     chosen = (
         costs
         if goal.basis == "costs"
         else f"{BASES[goal.basis].lower()}: {round_percent(goal.value)}."
     )
-    return EventCut(cut=found.cut.value, column=1 if column is None else column, chosen=chosen)
+    return EventCut(cut=decision.cut.value, column=1 if column is None else column, chosen=chosen)
 
 
-def numbers(found: EventDecision, has_calibrator: bool) -> None:
+def numbers(decision: EventDecision, has_calibrator: bool) -> None:
     """Show each rule's outcome per 1,000 cases in a table; what calibration changes, and which rows were used."""
-    change = found.from_raw
+    change = decision.from_raw
     if has_calibrator and change.changed.value:
         share = f"**{percent(change.changed.value)}** ({percents(change.changed)})"
         st.markdown(
-            f"Calibration changes {share} of the decisions. That {worth(change.saved, found.goal)}."
+            f"Calibration changes {share} of the decisions. That {worth(change.saved, decision.goal)}."
         )
     elif has_calibrator:
         st.markdown("Calibration changes **no decision**: both thresholds act on the same rows.")
-    of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)
-    rules = {f"calibrated, {percent(found.cut.value)}": found.outcome} if has_calibrator else {}
-    rules[f"uncalibrated, {of_raw}"] = found.raw
-    if found.today is not None and found.goal.today is not None:
-        rules[f"today: uncalibrated, {percent(found.goal.today)}"] = found.today
+    of_raw = "no threshold" if decision.cut_of_raw is None else percent(decision.cut_of_raw.value)
+    rules = (
+        {f"calibrated, {percent(decision.cut.value)}": decision.outcome} if has_calibrator else {}
+    )
+    rules[f"uncalibrated, {of_raw}"] = decision.raw
+    if decision.today is not None and decision.goal.today is not None:
+        rules[f"today: uncalibrated, {percent(decision.goal.today)}"] = decision.today
     rows: dict[str, Callable[[Outcome], str]] = {
-        "acted on": lambda one: _counts(one.acted),
-        "events found": lambda one: _counts(one.true_positives),
-        "events missed": lambda one: _counts(one.misses),
-        "false alarms": lambda one: _counts(one.false_positives),
-        "recall": lambda one: _share(one.recall),
-        "precision": lambda one: _share(one.precision),
-        "cost of a case": lambda one: interval_cell(one.cost),
+        "acted on": lambda outcome: _counts(outcome.acted),
+        "events found": lambda outcome: _counts(outcome.true_positives),
+        "events missed": lambda outcome: _counts(outcome.misses),
+        "false alarms": lambda outcome: _counts(outcome.false_positives),
+        "recall": lambda outcome: _share(outcome.recall),
+        "precision": lambda outcome: _share(outcome.precision),
+        "cost of a case": lambda outcome: interval_cell(outcome.cost),
     }
     threshold.rules_table("of 1,000 cases", rows, rules)
-    apart = (
-        f"The threshold was chosen on {found.n_decision:,} other test rows. "
-        if found.n_decision
+    origin = (
+        f"The threshold was chosen on {decision.n_decision:,} other test rows. "
+        if decision.n_decision
         else ""
     )
-    cut = found.recalibrated
+    cut = decision.recalibrated
     at = (
         ""
         if cut is None
@@ -307,8 +318,8 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
             f"[{percents(cut)}]."
         )
     )
-    events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
-    st.caption(f"{apart}Judged on {events}. Brackets are 95\u00a0% intervals.{at}")
+    events = f"{plural(decision.n_judgement, 'test row')}, {decision.n_events:,} with the event"
+    st.caption(f"{origin}Judged on {events}. Brackets are 95\u00a0% intervals.{at}")
 
 
 def _counts(interval: Interval) -> str:
@@ -323,13 +334,13 @@ def _share(interval: Interval) -> str:
 
 def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
     """The decision curve of one method beside the raw model: of use above acting on all and on none."""
-    shown = beside_raw(fits, fit)
+    drawn = with_raw(fits, fit)
     top = min(0.99, max(0.1, 3.0 * cut, 2.0 * float(fit.evaluation.pair[1].mean())))
     thresholds = np.linspace(top / THRESHOLDS, top, THRESHOLDS)
-    found = [(one.title, _net_benefit(one, thresholds), one.style) for one in shown]
-    widgets.show_kept(
+    curves = [(other.title, _net_benefit(other, thresholds), other.style) for other in drawn]
+    widgets.show_cached(
         ("decision curve", fit.key, cut, top),
-        partial(decision_curves, found, cut),
+        partial(decision_curves, curves, cut),
         "decision-curve",
         "Net benefit is the share of events acted on minus the share of false alarms, each false alarm counted as "
         "t / (1 − t) at a threshold t (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "
@@ -339,8 +350,8 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
 
 
 def _net_benefit(fit: ShownFit, thresholds: Floats) -> NetBenefit:
-    one = fit.evaluation
-    rows = *one.pair, thresholds, one.weights, one.clusters
+    evaluation = fit.evaluation
+    rows = *evaluation.pair, thresholds, evaluation.weights, evaluation.clusters
     return ready_of(fit, "the decision curve", net_benefit, *rows, about=float(thresholds[-1]))
 
 
@@ -356,7 +367,7 @@ def at_another_rate(
     part = session.calibration
     old = weighted_mean(part.labels == column, part.confirmed_weights)
     source = segments("The new rate is", SOURCES, "known", "rate/source")
-    found = None
+    estimate = None
     try:
         if source == "known":
             entered = st.number_input(
@@ -373,12 +384,12 @@ def at_another_rate(
             )
             new = None if entered is None else entered / 100
         else:
-            found = estimated(session, fits[0])
-            new = None if found is None else found.rate.value
-            if found is not None:
+            estimate = estimated(session, fits[0])
+            new = None if estimate is None else estimate.rate.value
+            if estimate is not None:
                 st.markdown(
-                    f"The rate of {name} among {plural(found.n_new, 'new row')} is **{percent(found.rate.value)}** "
-                    f"({percents(found.rate)}), estimated from the outputs alone."
+                    f"The rate of {name} among {plural(estimate.n_new, 'new row')} is "
+                    f"**{percent(estimate.rate.value)}** ({percents(estimate.rate)}), estimated from the outputs alone."
                 )
         if new is None:
             st.markdown(f"The rate of {name} is **{percent(old)}** on the calibration rows.")
@@ -387,7 +398,7 @@ def at_another_rate(
     except CalibrationError as error:
         st.warning(str(error), icon=":material/warning:")
         return
-    rates = [] if found is None else np.clip(found.rate[1:], 1e-6, 1.0 - 1e-6).tolist()
+    rates = [] if estimate is None else np.clip(estimate.rate[1:], 1e-6, 1.0 - 1e-6).tolist()
     ends = sorted(cut_at_rate(costs.cut, old, rate) for rate in rates)
     span = (
         f" ({percent(ends[0])} to {percent(ends[1])} over the interval of the rate)" if ends else ""

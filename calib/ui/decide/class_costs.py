@@ -17,7 +17,7 @@ from calib.formatting import class_phrase, number, percent, plural, safe_cell, w
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.compare.recommendation import choose_method
 from calib.ui.decide.act import on_costs
 from calib.ui.decide.threshold import rules_table
 from calib.ui.export import offer_decision
@@ -37,21 +37,21 @@ CELL = 78
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """The matrix, and what the actions of least expected cost lead to."""
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
-    said = st.container()
-    fit = choose_one(able, "decide", style="list")
+    head = st.container()
+    fit = choose_method(able, "decide", style="list")
     try:
-        rule = asked(session)
+        rule = choose_costs(session)
     except CalibrationError as error:
-        said.warning(str(error), icon=":material/warning:")
+        head.warning(str(error), icon=":material/warning:")
         return
-    found = decision_of(session, fits[0], fit, rule)
-    with said:
-        words(fit, found, is_zero_one(rule))
-    numbers(fits[0], fit, found)
+    comparison = decision_of(session, fits[0], fit, rule)
+    with head:
+        show_costs(fit, comparison, is_equal_cost(rule))
+    numbers(fits[0], fit, comparison)
     offer_decision(session, fit, "class costs", rule)
 
 
-def asked(session: OpenSession) -> CostMatrix:
+def choose_costs(session: OpenSession) -> CostMatrix:
     """Let the visitor enter what each action costs."""
     names = [
         str(safe_cell(class_phrase(name))) for name in session.data.class_names
@@ -86,8 +86,10 @@ def _matrix(names: list[str]) -> Floats:
         str(column): st.column_config.NumberColumn(name, format="%g", width=CELL, required=True)
         for column, name in enumerate(names)
     }
-    known = st.column_config.TextColumn("true class", pinned=True, disabled=True)
-    table = widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
+    true_class = st.column_config.TextColumn("true class", pinned=True, disabled=True)
+    table = widgets.edited(
+        begin, EDITOR, column_config={"true": true_class, **titles}, num_rows="fixed"
+    )
     costs = table.drop(columns="true").to_numpy(dtype=float, na_value=np.nan)
     empty = np.argwhere(~np.isfinite(costs))
     if len(empty):
@@ -99,7 +101,7 @@ def _matrix(names: list[str]) -> Floats:
     return costs
 
 
-def is_zero_one(rule: CostMatrix) -> bool:
+def is_equal_cost(rule: CostMatrix) -> bool:
     """Return whether all errors cost the same and right decisions nothing: the most probable class costs least."""
     off = rule.costs[~np.eye(len(rule.costs), dtype=bool)]
     return (
@@ -119,50 +121,55 @@ def decision_of(
     return ready_of(fit, "the decisions", costs_beside_raw, *both, rule, about=matrix, data=data)
 
 
-def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
+def show_costs(fit: ShownFit, comparison: CostsBeside, equal_costs: bool) -> None:
     """Describe the cost of the decisions beside those by the most probable class, and what calibration changes."""
-    one = found.method
-    cost, plain = (number(OF_ROWS * part.value) for part in (one.cost, one.plain))
-    if not one.changed.value:
+    method = comparison.method
+    cost, plain = (number(OF_ROWS * part.value) for part in (method.cost, method.plain))
+    if not method.changed.value:
         why = (
             "all errors cost the same"
-            if zero_one
+            if equal_costs
             else "no row has another class that is expected to cost less"
         )
-        said = (
+        sentence = (
             f"A **tie**: in every row the most probable class is also the action of least expected cost, as {why}. "
-            f"With {fit.title}, 1,000 rows cost {_with_ends(one.cost)}."
-        ) + " Enter below what each error costs." * zero_one
+            f"With {fit.title}, 1,000 rows cost {_with_ends(method.cost)}."
+        ) + " Enter below what each error costs." * equal_costs
     else:
-        said = (
+        sentence = (
             f"Acting by the least expected cost instead of the most probable class changes "
-            f"**{percent(one.changed.value)}** ({percents(one.changed)}) of the decisions of {fit.title}. Of 1,000 "
-            f"rows the cost is **{cost}** instead of **{plain}**. "
-            f"That {on_costs(one.saved, OF_ROWS, unit=' on 1,000 rows')}."
+            f"**{percent(method.changed.value)}** ({percents(method.changed)}) of the decisions of {fit.title}. Of "
+            f"1,000 rows the cost is **{cost}** instead of **{plain}**. "
+            f"That {on_costs(method.saved, OF_ROWS, unit=' on 1,000 rows')}."
         )
     if fit.key != RAW:
-        raw = f"{number(OF_ROWS * found.raw.cost.value)} of the raw model"
-        if (one.actions != found.raw.actions).any():
-            said += f"\n\nCalibration {on_costs(found.saved, OF_ROWS, unit=' on 1,000 rows')}, beside the {raw}."
+        raw = f"{number(OF_ROWS * comparison.raw.cost.value)} of the raw model"
+        if (method.actions != comparison.raw.actions).any():
+            change = on_costs(comparison.saved, OF_ROWS, unit=" on 1,000 rows")
+            sentence += f"\n\nCalibration {change}, beside the {raw}."
         else:
-            said += f"\n\nCalibration changes **no decision**: the costs are a tie with the {raw}."
-    st.markdown(said)
+            sentence += (
+                f"\n\nCalibration changes **no decision**: the costs are a tie with the {raw}."
+            )
+    st.markdown(sentence)
 
 
-def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
+def numbers(raw: ShownFit, fit: ShownFit, comparison: CostsBeside) -> None:
     """Each rule's cost, what it expects itself, and how many rows it changes."""
-    rules = {raw.title: found.raw, fit.title: found.method}
+    rules = {raw.title: comparison.raw, fit.title: comparison.method}
     rows: dict[str, Callable[[ClassDecision], str]] = {
-        "by the most probable class": lambda one: _with_ends(one.plain),
-        "by the least expected cost": lambda one: _with_ends(one.cost),
-        "cost that it expects": lambda one: number(OF_ROWS * one.expected),
-        "rows changed": lambda one: f"{percent(one.changed.value)} [{percents(one.changed)}]",
-        "abstentions": lambda one: (
-            f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]"
+        "by the most probable class": lambda decision: _with_ends(decision.plain),
+        "by the least expected cost": lambda decision: _with_ends(decision.cost),
+        "cost that it expects": lambda decision: number(OF_ROWS * decision.expected),
+        "rows changed": lambda decision: (
+            f"{percent(decision.changed.value)} [{percents(decision.changed)}]"
+        ),
+        "abstentions": lambda decision: (
+            f"{percent(decision.handed_over.value)} [{percents(decision.handed_over)}]"
         ),
     }
     rules_table("cost of 1,000 rows", rows, rules)
-    n = len(found.method.actions)
+    n = len(comparison.method.actions)
     st.caption(
         f"Judged on {plural(n, 'test row')}. Brackets are 95\u00a0% intervals, and differences are paired by row. "
         "Where a cost is far above the one that the method expects, its probabilities are overconfident."

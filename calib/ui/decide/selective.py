@@ -26,12 +26,12 @@ from calib.formatting import percent, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.compare.recommendation import choose_method
 from calib.ui.decide import threshold
 from calib.ui.decide.act import on_costs
 from calib.ui.decide.threshold import assumed_number, is_assumed
 from calib.ui.export import offer_decision
-from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready_of, rows_to_predict
+from calib.ui.fits import ShownFit, intervals_of, ready_of, rows_to_predict, with_raw
 from calib.ui.session import OpenSession
 from calib.ui.text import percents, rows_count_once
 from calib.ui.widgets import segments, show_table
@@ -43,10 +43,10 @@ BASES: dict[Basis, str] = {"error": "Accepted error", "costs": "Costs", "thresho
 
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold of the confidence: the figure leads, four numbers follow."""
-    said = st.container()
+    head = st.container()
     figure, controls = st.columns(threshold.COLUMNS, gap="medium")
     with controls:
-        fit = choose_one(fits, "decide", style="list")
+        fit = choose_method(fits, "decide", style="list")
         basis = segments("What is known", BASES, "error", "answers/basis", wrap=True)
         accepted = usual_error(curve_of(fits[0]))
         costs = None
@@ -61,27 +61,27 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
             costs = error, assumed_number("Cost of an abstention", 1.0, "answers/abstain", 0.01)
             rule = AnswerAbove.from_costs(*costs)
         else:
-            rule = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given.")
+            rule = AnswerAbove(threshold=threshold.last_threshold("answers", 0.9), chosen="given.")
         threshold.typed("answers", rule.threshold, "Predict at or above, in %")
     rows = rows_to_predict(session, fit.calibrator)
     about = rule.threshold, costs
     what = "predictions above the threshold"
-    found: AnswerScores = ready_of(
+    scores: AnswerScores = ready_of(
         fit, what, answered_above, fit.calibrator, *about, about=about, data=rows
     )
-    with said:
+    with head:
         most = f"the **{round_percent(accepted)} error** that you accept"
         most += " (assumed)" * is_assumed(ACCEPTED)
         larger = f" No larger share has at most {most}."
-        if found.coverage.value == 1:
+        if scores.coverage.value == 1:
             larger = f" All together stay within {most}."
-        if not found.n_answered or found.error.value > accepted + 1e-9:
+        if not scores.n_answered or scores.error.value > accepted + 1e-9:
             larger = f" No threshold stays within {most}."
-        st.markdown(above(fit.title, rule.threshold, found, costs) + larger * (basis == "error"))
+        st.markdown(above(fit.title, rule.threshold, scores, costs) + larger * (basis == "error"))
     evaluation = fit.evaluation.seen(TOP_LABEL) if fit.evaluation.view.is_event else fit.evaluation
     with figure:
         threshold.picture(fit, evaluation, "answers", rule.threshold, "predict")
-    threshold.tiles(facts(fit, found))
+    threshold.tiles(facts(fit, scores))
     offer_decision(session, fit, "answers", rule)
     curves = partial(methods, fits, fit, accepted)
     widgets.folded("Error against the share predicted, of every method", "decide/numbers", curves)
@@ -102,39 +102,46 @@ def _within(fit: ShownFit, accepted: float) -> AnswerAbove:
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
-    one = fit.evaluation
-    compute = partial(risk_coverage, clusters=one.clusters, weights=one.weights)
-    return ready_of(fit, "the risk-coverage curve", compute, one.confidence, one.correct)
+    evaluation = fit.evaluation
+    compute = partial(risk_coverage, clusters=evaluation.clusters, weights=evaluation.weights)
+    return ready_of(
+        fit, "the risk-coverage curve", compute, evaluation.confidence, evaluation.correct
+    )
 
 
-def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float] | None) -> str:
+def above(title: str, cut: float, scores: AnswerScores, costs: tuple[float, float] | None) -> str:
     """Describe the share predicted above a threshold, its error, and what that saves."""
-    if not found.n_answered:
+    if not scores.n_answered:
         return f"No confidence of {title} reaches **{_digits(cut)}**: the model abstains from every input."
     lead = (
-        f"Predict where the confidence of {title} is at least **{_digits(cut)}**: **{percent(found.coverage.value)} of "
-        f"inputs**, with **{percent(found.error.value)} error** ({percents(found.error)})."
+        f"Predict where the confidence of {title} is at least **{_digits(cut)}**: **{percent(scores.coverage.value)} "
+        f"of inputs**, with **{percent(scores.error.value)} error** ({percents(scores.error)})."
     )
-    if costs is None or found.cost is None or found.saved is None or found.cost_answering is None:
+    if (
+        costs is None
+        or scores.cost is None
+        or scores.saved is None
+        or scores.cost_answering is None
+    ):
         return lead
     return (
-        f"{lead} An input costs {with_interval(found.cost)}; predicting all costs "
-        f"{with_interval(found.cost_answering)}. Abstaining {on_costs(found.saved, unit=' an input')}."
+        f"{lead} An input costs {with_interval(scores.cost)}; predicting all costs "
+        f"{with_interval(scores.cost_answering)}. Abstaining {on_costs(scores.saved, unit=' an input')}."
     )
 
 
-def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
+def facts(fit: ShownFit, scores: AnswerScores) -> list[tuple[str, str, str]]:
     """Return four numbers: shares of predictions and abstentions, and the errors in both parts and in all."""
     accuracy = intervals_of(fit).get("accuracy")
     wrong = fit.evaluation.rows.mean(~fit.evaluation.correct)
     wrong_in_all = int((~fit.evaluation.correct).sum())
-    over = found.n - found.n_answered
+    over = scores.n - scores.n_answered
     every = (
         Interval(*(1.0 - accuracy[place] for place in (0, 2, 1))) if accuracy is not None else None
     )
     return [
-        ("Predicted, of 1,000", *_of_thousand(found.coverage)),
-        ("Error of predictions", percent(found.error.value), percents(found.error)),
+        ("Predicted, of 1,000", *_of_thousand(scores.coverage)),
+        ("Error of predictions", percent(scores.error.value), percents(scores.error)),
         (
             "Error without abstaining",
             percent(wrong),
@@ -142,8 +149,8 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
         ),
         (
             "Abstentions, of 1,000",
-            f"{1000 * (1.0 - found.coverage.value):,.0f}",
-            f"{wrong_in_all - found.n_wrong:,} of {over:,} wrong",
+            f"{1000 * (1.0 - scores.coverage.value):,.0f}",
+            f"{wrong_in_all - scores.n_wrong:,} of {over:,} wrong",
         ),
     ]
 
@@ -164,8 +171,8 @@ def _digits(value: float) -> str:
 
 def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
     """The curves of the raw model and of one method, and what every method can answer."""
-    drawn = beside_raw(fits, closer)
-    widgets.show_kept(
+    drawn = with_raw(fits, closer)
+    widgets.show_cached(
         ("risk figure", closer.key, accepted),
         partial(risk_diagram, [(fit.title, curve_of(fit), fit.style) for fit in drawn], accepted),
         "risk-coverage",
@@ -175,15 +182,16 @@ def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
         "symbol marks the last place within the error you accept. Maps that keep the order of the confidences cannot "
         "change the line.",
     )
-    found = [(fit, answerable(curve_of(fit), accepted)) for fit in fits]
+    points = [(fit, answerable(curve_of(fit), accepted)) for fit in fits]
     show_table(
         pd.DataFrame(
             {
-                "method": [fit.title for fit, _ in found],
-                "predicted": [percent(one.coverage.value) for _, one in found],
-                "95\u00a0% interval": [percents(one.coverage) for _, one in found],
+                "method": [fit.title for fit, _ in points],
+                "predicted": [percent(point.coverage.value) for _, point in points],
+                "95\u00a0% interval": [percents(point.coverage) for _, point in points],
                 "threshold": [
-                    "–" if math.isnan(one.threshold) else _digits(one.threshold) for _, one in found
+                    "–" if math.isnan(point.threshold) else _digits(point.threshold)
+                    for _, point in points
                 ],
             }
         ),
@@ -207,15 +215,15 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     data = Data(f"{arrays.key} calibration", {**arrays.arrays, **needed})
     what = "a certified threshold"
     about = fit.calibrator, accepted, 0.05
-    found = ready_of(fit, what, certified, *about, about=accepted, data=data)
-    st.markdown(f"{found.made.said()} {found.said()}")
-    if found.found is not None:
-        error, share = found.found.error, found.found.coverage
+    result = ready_of(fit, what, certified, *about, about=accepted, data=data)
+    st.markdown(f"{result.made.said()} {result.said()}")
+    if result.found is not None:
+        error, share = result.found.error, result.found.coverage
         st.markdown(
             f"On the rows that it was not chosen on, **{percent(share.value)}** ({percents(share)}) are answered, with "
             f"**{percent(error.value)} error** ({percents(error)})."
         )
-        offer_decision(session, fit, "guarantee", found.made.rule, called="this bounded threshold")
+        offer_decision(session, fit, "guarantee", result.made.rule, called="this bounded threshold")
     rows_count_once(session.test.confirmed_weights)
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "

@@ -15,7 +15,7 @@ from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
-from calib.ui.compare.answer import choose_one
+from calib.ui.compare.recommendation import choose_method
 from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, ready_of, rows_to_predict
 from calib.ui.session import OpenSession
@@ -30,18 +30,20 @@ WORST = 30
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """Sets of classes at a promised coverage."""
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
-    said = st.container()
+    head = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        options = wanted(usual_coverage(fits[0].evaluation))
-    fit = choose_one(able, "decide", style="list")
-    found = sets_of(session, fits[0], fit, options)
-    with said:
-        words(fit.title, found, options[0])
-    picture(fits[0], fit, found)
+        options = choose_coverage(usual_coverage(fits[0].evaluation))
+    fit = choose_method(able, "decide", style="list")
+    comparison = sets_of(session, fits[0], fit, options)
+    with head:
+        show_sets(fit.title, comparison, options[0])
+    picture(fits[0], fit, comparison)
     widgets.folded(
-        "Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found)
+        "Coverage by class",
+        "sets/by class",
+        partial(by_class, session.data.class_names, comparison),
     )
-    offer_decision(session, fit, "sets", sets=found.method.made)
+    offer_decision(session, fit, "sets", sets=comparison.method.made)
 
 
 def usual_coverage(raw: Evaluation) -> float:
@@ -54,7 +56,7 @@ def usual_coverage(raw: Evaluation) -> float:
     )
 
 
-def wanted(begin: float) -> tuple[float, bool]:
+def choose_coverage(begin: float) -> tuple[float, bool]:
     """Let the visitor say which coverage sets shall have, and whether within each class."""
     coverage = st.number_input(
         "Sets hold the label in, % of rows",
@@ -86,31 +88,32 @@ def sets_of(
     return ready_of(fit, "the sets", sets_beside_raw, *both, *options, about=options, data=data)
 
 
-def words(title: str, found: SetsBeside, alpha: float) -> None:
+def show_sets(title: str, comparison: SetsBeside, alpha: float) -> None:
     """Describe the sets: their size, how often they hold the label, and what calibration changes."""
-    one, made = found.method.found, found.method.made
+    scores, sets = comparison.method.found, comparison.method.made
     expected = ""
-    if made.top_alone:
+    if sets.top_alone:
         expected = ": the most probable class alone does that"
-    elif one.expected is not None:
-        expected = f"; on this number of rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
+    elif scores.expected is not None:
+        low, high = map(percent, scores.expected)
+        expected = f"; on this number of rows {low} to {high} is expected"
     st.markdown(
-        f"Sets of {title} hold **{number(one.mean_size.value)} classes** {_ends(one.mean_size)} on average. They hold "
-        f"the label in **{percent(one.coverage.value)}** ({percents(one.coverage)}) of rows, where "
-        f"{round_percent(1 - alpha)} was asked for{expected}. {percent(one.single.value)} hold one class alone. "
-        f"{_change(found)}"
+        f"Sets of {title} hold **{number(scores.mean_size.value)} classes** {_ends(scores.mean_size)} on average. They "
+        f"hold the label in **{percent(scores.coverage.value)}** ({percents(scores.coverage)}) of rows, where "
+        f"{round_percent(1 - alpha)} was asked for{expected}. {percent(scores.single.value)} hold one class alone. "
+        f"{_change(comparison)}"
     )
-    if made.per_class and len(made.always):
+    if sets.per_class and len(sets.always):
         st.warning(
-            f"{plural(len(made.always), 'class', 'classes')} with fewer than {fewest_rows(alpha)} rows to choose on "
-            f"{'is' if len(made.always) == 1 else 'are'} in every set: too few rows to rule them out.",
+            f"{plural(len(sets.always), 'class', 'classes')} with fewer than {fewest_rows(alpha)} rows to choose on "
+            f"{'is' if len(sets.always) == 1 else 'are'} in every set: too few rows to rule them out.",
             icon=":material/warning:",
         )
 
 
-def _change(found: SetsBeside) -> str:
-    size = found.change["mean size"]
-    if found.raw.made is found.method.made or not (size.value or size.low or size.high):
+def _change(comparison: SetsBeside) -> str:
+    size = comparison.change["mean size"]
+    if comparison.raw.made is comparison.method.made or not (size.value or size.low or size.high):
         return ""
     against = f"({number(size.value)} classes {_ends(size)} a row)"
     if size.low <= 0.0 <= size.high:
@@ -118,34 +121,35 @@ def _change(found: SetsBeside) -> str:
     return f"Calibration makes the sets **{'smaller' if size.value < 0 else 'larger'}** {against}."
 
 
-def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
+def picture(raw: ShownFit, fit: ShownFit, comparison: SetsBeside) -> None:
     """Draw the number of classes in sets, of the method and of the raw model."""
-    shown = [(raw.title, found.raw.found.sizes, raw.style)] if raw.key != fit.key else []
-    shown += [(fit.title, found.method.found.sizes, fit.style)]
-    made = found.method.made
-    widgets.show_kept(
-        ("set sizes", fit.key, made.alpha, made.per_class),
-        partial(set_sizes, shown),
+    drawn = [(raw.title, comparison.raw.found.sizes, raw.style)] if raw.key != fit.key else []
+    drawn += [(fit.title, comparison.method.found.sizes, fit.style)]
+    sets = comparison.method.made
+    widgets.show_cached(
+        ("set sizes", fit.key, sets.alpha, sets.per_class),
+        partial(set_sizes, drawn),
         "set-sizes",
         "The share of rows by the number of classes in their set. A set of one class is a prediction.",
     )
-    st.caption(f"{found.method.said()} {made.said()}")
+    st.caption(f"{comparison.method.said()} {sets.said()}")
 
 
-def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
+def by_class(names: tuple[str, ...], comparison: SetsBeside) -> None:
     """Coverage within each class, the least covered first."""
-    one = found.method.found
-    order = np.argsort(np.where(one.class_rows > 0, one.class_coverage, np.inf), kind="stable")[
-        :WORST
-    ]
+    scores = comparison.method.found
+    order = np.argsort(
+        np.where(scores.class_rows > 0, scores.class_coverage, np.inf), kind="stable"
+    )[:WORST]
     show_table(
         pd.DataFrame(
             {
                 "class": [names[k] for k in order],
-                "rows": one.class_rows[order],
-                "holds the label": [percent(float(one.class_coverage[k])) for k in order],
+                "rows": scores.class_rows[order],
+                "holds the label": [percent(float(scores.class_coverage[k])) for k in order],
                 "95\u00a0% interval": [
-                    f"{percent(one.class_low[k])} to {percent(one.class_high[k])}" for k in order
+                    f"{percent(scores.class_low[k])} to {percent(scores.class_high[k])}"
+                    for k in order
                 ],
             }
         ),

@@ -57,7 +57,7 @@ def is_assumed(key: str) -> bool:
     return key not in current_session().picked
 
 
-def given(page: str, begin: float) -> float:
+def last_threshold(page: str, begin: float) -> float:
     """The threshold that was dragged or typed last, a probability."""
     return float(current_session().picked.get(f"{page}/given", begin))
 
@@ -78,18 +78,18 @@ def typed(page: str, threshold: float, label: str) -> None:
     """
     key = f"{page}/typed"
 
-    def taken() -> None:
+    def take() -> None:
         give(page, st.session_state[key] / 100)
 
-    shown = float(f"{100 * min(max(threshold, 1e-4), 1 - 1e-4):.4g}")
+    percent = float(f"{100 * min(max(threshold, 1e-4), 1 - 1e-4):.4g}")
     st.number_input(
         label,
         0.01,
         99.99,
-        widgets.drawn_with(key, shown),
+        widgets.drawn_with(key, percent),
         1.0,
         key=key,
-        on_change=taken,
+        on_change=take,
         format="%g",
         help="Or drag the line in the figure.",
     )
@@ -112,11 +112,15 @@ def picture(
     action : what is done from the threshold on, such as "act".
     useful : ends of the thresholds at which the model is of use.
     """
-    (said, outcome), view = evaluation.pair, evaluation.view
-    scale = keep(("crowded", view.name, fit.key), lambda: "logit" if crowded(said) else "linear")
+    (predicted, outcome), view = evaluation.pair, evaluation.view
+    scale = keep(
+        ("crowded", view.name, fit.key), lambda: "logit" if crowded(predicted) else "linear"
+    )
     key = "threshold counts", view.name, fit.key, threshold
     what = f"the rows on both sides of the threshold of {fit.title}"
-    counts: ThresholdCounts = ready(key, what, threshold_counts, said, outcome, threshold, scale)
+    counts: ThresholdCounts = ready(
+        key, what, threshold_counts, predicted, outcome, threshold, scale
+    )
     fig = keep(
         ("threshold figure", *key[1:], action, useful),
         partial(threshold_chart, counts, fit.style, view, action, useful),

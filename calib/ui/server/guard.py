@@ -60,10 +60,10 @@ def refresh_interval(seconds: float) -> float:
 
 def takes_uploads(host: str) -> bool:
     """Return whether visitors who ask for this Host may upload: readers of their files must be closed in."""
-    return TRUSTED or FILTER not in missing_protections() or _is_own_name(host)
+    return TRUSTED or FILTER not in missing_protections() or _is_this_machine(host)
 
 
-def _is_own_name(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     return is_host_allowed(host) and (urlsplit(f"//{host}").hostname or "").rstrip(".") in HERE
 
 
@@ -112,7 +112,11 @@ class Guard:
         peer = (scope.get("client") or ("::1", 0))[0].removeprefix(
             "::ffff:"
         )  # none where the server starts
-        if not TRUSTED and peer not in HERE and _is_own_name(Headers(scope=scope).get("host", "")):
+        if (
+            not TRUSTED
+            and peer not in HERE
+            and _is_this_machine(Headers(scope=scope).get("host", ""))
+        ):
             await PlainTextResponse(FROM_ELSEWHERE, 403)(scope, receive, send)
             return
         if scope["type"] == "websocket":
@@ -174,12 +178,12 @@ class Guard:
         if "transfer-encoding" in headers:  # in chunks as many bytes may come as Streamlit takes
             size = int(st.get_option("server.maxUploadSize")) << 20
         arriving = Counter({session: size})
-        held = self._arriving.copy()
+        totals = self._arriving.copy()
         for name, files in list(_uploaded().file_storage.items()):
-            held[name] += sum(len(file.data) for file in list(files.values()))
-        held += arriving
+            totals[name] += sum(len(file.data) for file in list(files.values()))
+        totals += arriving
         room = limit("CALIB_UPLOADS_GB") * 1e9
-        if held[session] > min(MOST_OF_ONE, room / 2) or held.total() > room:
+        if totals[session] > min(MOST_OF_ONE, room / 2) or totals.total() > room:
             return await PlainTextResponse("There is no room for this file now.", 413)(
                 scope, receive, send
             )

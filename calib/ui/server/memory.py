@@ -19,28 +19,28 @@ _CONTAINERS = (dict, list, tuple, set, frozenset)
 _NUMBERS = (int, float, complex, type(None))
 
 
-def admit(*held: Any) -> None:
+def admit(*things: Any) -> None:
     """Refuse what would make one visitor hold too much; called before anything large is kept for a visitor.
 
     Parameters
     ----------
-    *held : all that the visitor would hold: the session with its data, split, fits, figures and files, and the rows and
-        results of the Monitoring page while that is open.
+    *things : all that the visitor would hold: the session with its data, split, fits, figures and files, and the rows
+        and results of the Monitoring page while that is open.
 
     Raises
     ------
     DataError
         If it is more than ``CALIB_SESSION_GB``.
     """
-    asked = nbytes(*held)
-    if asked > MOST_OF_ONE:
+    size = nbytes(*things)
+    if size > MOST_OF_ONE:
         raise DataError(
             [
                 Finding(
                     "error",
                     "session_full",
                     (
-                        f"With these data you would hold {megabytes(asked)} of memory and temporary files, "
+                        f"With these data you would hold {megabytes(size)} of memory and temporary files, "
                         f"and one visitor may hold {megabytes(MOST_OF_ONE)} of this server's."
                     ),
                     "Upload fewer rows: 20,000 are plenty to calibrate.",

@@ -40,7 +40,7 @@ class StoredUpload(io.BufferedReader):
     filename : as the visitor's browser called it.
     size : its bytes.
     key : of the widget that shows it.
-    made : what a page keeps of what it read, as long as the file is there.
+    result : what a page keeps of what it read, as long as the file is there.
     """
 
     def __init__(self, descriptor: int, file: UploadedFile, key: str):
@@ -49,7 +49,7 @@ class StoredUpload(io.BufferedReader):
         self.filename = file.name
         self.size = file.size
         self.key = key
-        self.made: Any = None
+        self.result: Any = None
 
     def __del__(self) -> None:
         self.close()
@@ -62,12 +62,12 @@ class StoredUpload(io.BufferedReader):
         DataError
             If with it the visitor would hold too much.
         """
-        if self.made is None or self.made[0] != key:
-            self.made = None
-            made = key, build()
-            admit(find_visitor(), all_made(), made)
-            self.made = made
-        value: T = self.made[1]
+        if self.result is None or self.result[0] != key:
+            self.result = None
+            result = key, build()
+            admit(find_visitor(), all_results(), result)
+            self.result = result
+        value: T = self.result[1]
         return value
 
 
@@ -80,18 +80,18 @@ def uploaders(
             "This server reads files of its own machine alone: its system cannot close in what reads them."
         )
         return []
-    given = st.file_uploader(
+    value = st.file_uploader(
         label, key=key, help=help, accept_multiple_files=several, max_upload_size=LARGEST
     )
-    held: dict[str, StoredUpload | None] = st.session_state.setdefault(HELD, {})
-    shown = _files(given)
-    for file in shown:
-        if file.file_id not in held:
-            held[file.file_id] = _stored(
-                file, key, sum(max(other.size, LEAST) for other in held.values() if other)
+    uploads: dict[str, StoredUpload | None] = st.session_state.setdefault(HELD, {})
+    current = _files(value)
+    for file in current:
+        if file.file_id not in uploads:
+            uploads[file.file_id] = _stored(
+                file, key, sum(max(other.size, LEAST) for other in uploads.values() if other)
             )
-    found = [held[file.file_id] for file in shown]
-    if None in found:
+    present = [uploads[file.file_id] for file in current]
+    if None in present:
         st.error(
             f"There is no room for this file: your uploaded files may take {megabytes(MOST_OF_ONE)} together, of which "
             f"a small file counts {megabytes(LEAST)}, or the server's disk is full. Remove files that you no longer "
@@ -102,7 +102,7 @@ def uploaders(
         st.error(
             "A file waited for more than a minute for this page and was dropped. Remove it and upload it again."
         )
-    stored = [file for file in found if file is not None]
+    stored = [file for file in present if file is not None]
     for upload in stored:
         upload.seek(0)
     return stored
@@ -113,19 +113,21 @@ def uploader(label: str, key: str, help: str | None = None) -> StoredUpload | No
     return next(iter(uploaders(label, key, help, several=False)), None)
 
 
-def all_made() -> list[Any]:
+def all_results() -> list[Any]:
     """Results that pages keep of what they read of the visitor's files."""
-    return [stored.made for stored in st.session_state.get(HELD, {}).values() if stored is not None]
+    return [
+        stored.result for stored in st.session_state.get(HELD, {}).values() if stored is not None
+    ]
 
 
 def forget_unshown() -> None:
     """Drop the visitor's files whose uploader is empty or on a page that was left; called on every run."""
-    held: dict[str, StoredUpload | None] = st.session_state.get(HELD, {})
-    for file_id, stored in list(held.items()):
+    uploads: dict[str, StoredUpload | None] = st.session_state.get(HELD, {})
+    for file_id, stored in list(uploads.items()):
         if stored is not None and file_id not in [
             file.file_id for file in _files(st.session_state.get(stored.key))
         ]:
-            del held[file_id]
+            del uploads[file_id]
 
 
 def _files(value: Any, kind: type = UploadedFile) -> list[Any]:
@@ -135,10 +137,10 @@ def _files(value: Any, kind: type = UploadedFile) -> list[Any]:
     ]
 
 
-def _stored(file: UploadedFile, key: str, taken: int) -> StoredUpload | None:
+def _stored(file: UploadedFile, key: str, used: int) -> StoredUpload | None:
     """Take a file out of Streamlit's memory to disk; None where there is no room beside so many bytes."""
     try:
-        if taken + max(file.size, LEAST) > MOST_OF_ONE:
+        if used + max(file.size, LEAST) > MOST_OF_ONE:
             return None
         with tempfile.TemporaryFile() as copy:
             copy.write(file.getbuffer())
@@ -150,6 +152,6 @@ def _stored(file: UploadedFile, key: str, taken: int) -> StoredUpload | None:
         context: Any = get_script_run_ctx()
         empty = UploadedFileRec(file.file_id, file.name, file.type, b"")
         context.uploaded_file_mgr.add_file(context.session_id, empty)
-        for each in _files(st.session_state.get(key)):  # of which pages are given copies
-            if each.file_id == file.file_id:
-                each.truncate(0)
+        for other in _files(st.session_state.get(key)):  # of which pages are given copies
+            if other.file_id == file.file_id:
+                other.truncate(0)

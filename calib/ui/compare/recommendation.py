@@ -33,7 +33,7 @@ from calib.ui.reliability import show_only
 from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.shell import need_fit
 from calib.ui.text import literal
-from calib.ui.widgets import one_fit
+from calib.ui.widgets import choose_fit
 
 CLOSER = "closer"
 """The choice of the method to look at closely, which pages share."""
@@ -49,12 +49,12 @@ def _named(fits: Sequence[ShownFit]) -> tuple[Hashable, ...]:
     return tuple((fit.key, fit.title) for fit in fits)
 
 
-def answer_of(fits: Sequence[ShownFit]) -> Recommendation | None:
+def recommendation_of(fits: Sequence[ShownFit]) -> Recommendation | None:
     """Recommendation; None where no method has a score to decide by."""
-    return keep(("answer", *_named(fits)), lambda: recommendation_of(claims_of(fits), fits))
+    return keep(("answer", *_named(fits)), lambda: recommendation_from(claims_of(fits), fits))
 
 
-def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendation | None:
+def recommendation_from(claims: Claims, fits: Sequence[ShownFit]) -> Recommendation | None:
     """Recommendation by the NLL; by the ECE where no calibrator has an NLL."""
     return recommend(
         claims,
@@ -63,9 +63,9 @@ def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendatio
     )
 
 
-def finding(answer: Recommendation) -> str:
+def finding(recommendation: Recommendation) -> str:
     """The recommendation in Markdown; the table beneath has the scores."""
-    return " ".join(answer.sentences(literal, strong="**", scores=False))
+    return " ".join(recommendation.sentences(literal, strong="**", scores=False))
 
 
 def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
@@ -75,12 +75,14 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
     ----------
     fits : the raw model first.
     """
-    found = answer_of(fits)
-    if found is None:
+    recommendation = recommendation_of(fits)
+    if recommendation is None:
         return "No method has a score to recommend one by.", fits[1]
-    by_title = {fit.title: fit for fit in fits}
-    chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
-    return waiting() or finding(found), fits[1] if chosen is fits[0] else chosen
+    title = recommendation.method
+    if title == recommendation.baseline:
+        title = recommendation.best
+    chosen = next(fit for fit in fits if fit.title == title)
+    return waiting() or finding(recommendation), fits[1] if chosen is fits[0] else chosen
 
 
 def waiting() -> str:
@@ -92,19 +94,22 @@ def waiting() -> str:
     return f"{ended} of {plural(len(current), 'fit')} have ended. The recommendation follows once all have."
 
 
-def taken(fits: Sequence[ShownFit]) -> ShownFit:
+def recommended_fit(fits: Sequence[ShownFit]) -> ShownFit:
     """The method that is recommended, which may be the raw model; that comes first among the fits."""
-    found = answer_of(fits)
-    return next((fit for fit in fits if found is not None and fit.title == found.method), fits[0])
+    recommendation = recommendation_of(fits)
+    return next(
+        (fit for fit in fits if recommendation is not None and fit.title == recommendation.method),
+        fits[0],
+    )
 
 
 def advised(fits: Sequence[ShownFit]) -> bool:
     """Return whether the recommendation is to take a calibrator."""
-    found = answer_of(fits)
-    return found is not None and found.verdict == "take"
+    recommendation = recommendation_of(fits)
+    return recommendation is not None and recommendation.verdict == "take"
 
 
-def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: Any) -> ShownFit:
+def choose_method(fits: list[ShownFit], page: str, label: str = "Method", **looks: Any) -> ShownFit:
     """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first.
 
     Parameters
@@ -118,30 +123,30 @@ def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: 
     begin = recommended(fits)[
         1
     ]  # it changes while fits go on; in one widget a browser would keep the first
-    return one_fit(fits, f"{page}/closer/{begin.key}", label, begin, shared=CLOSER, **looks)
+    return choose_fit(fits, f"{page}/closer/{begin.key}", label, begin, shared=CLOSER, **looks)
 
 
-def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
+def recommendation_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
     """Show the recommendation and the button that leads to its export; progress while fits run."""
-    answer = answer_of(fits)
-    if answer is None:
+    recommendation = recommendation_of(fits)
+    if recommendation is None:
         return
     if text := waiting():
         done = sum(not job.active for job in jobs()) / len(jobs())
         st.progress(done, text=text)
         return
-    first, second, *others = [*answer.sentences(literal, scores=False), ""]
+    first, second, *others = [*recommendation.sentences(literal, scores=False), ""]
     st.header(f"{first} {second}", anchor=False)
     st.markdown(" ".join(others))
-    if answer.too_few or answer.method == answer.baseline:
+    if recommendation.too_few or recommendation.method == recommendation.baseline:
         return
-    label = f"Export {literal(answer.method)}"
+    label = f"Export {literal(recommendation.method)}"
     kind: Literal["primary", "secondary"] = "primary" if is_usable(session) else "secondary"
     warning = None
-    if answer.verdict != "take":
+    if recommendation.verdict != "take":
         label += " all the same"
         kind = "secondary"
-        warning = finding(answer)
+        warning = finding(recommendation)
     if st.button(label, key="compare/export", type=kind, icon=":material/download:", help=warning):
         session.picked[EXPORTED] = recommended(fits)[1].key
         go_to("pages/5_Export.py")
@@ -201,7 +206,7 @@ def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
         methods,
         pd.DataFrame(),
         source=source,
-        recommendation=recommendation_of(Claims(resampled(fits)), fits),
+        recommendation=recommendation_from(Claims(resampled(fits)), fits),
         audit=audit_of(session),
     )
     return {"report": report, "resampled": resampled(fits)}
@@ -235,14 +240,14 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
         _diagram(raw, raw)
         return
-    answer_with_export(session, fits)
+    recommendation_with_export(session, fits)
     failed()
     picked = session.picked.get(CLOSER)
     closer = next((fit for fit in fits[1:] if fit.key == picked), recommended(fits)[1])
     with st.grid(2, min_column_width=LEAST_WIDTH, gap="medium"):
         with st.container():
             _methods(session, fits, closer)
-            in_groups(session, taken(fits))
+            in_groups(session, recommended_fit(fits))
         with st.container(width=SIDE):
             _diagram(raw, closer)
 
@@ -286,7 +291,7 @@ def _diagram(raw: ShownFit, fit: ShownFit) -> None:
         limits=limits,
     )
     key = ("compare diagram", fit.key, fit.style)
-    widgets.show_kept(key, draw, "compare-reliability", explain_diagram(view, fit.diagram))
+    widgets.show_cached(key, draw, "compare-reliability", explain_diagram(view, fit.diagram))
 
 
 def look_at(session: OpenSession, fits: Sequence[ShownFit], fit: ShownFit) -> None:
