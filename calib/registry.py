@@ -430,16 +430,11 @@ def title_of(
     n_classes : number of classes; for two of them there is but one map to share.
     usual_seed : the seed that titles leave out; None leaves out every seed.
     """
-    variant = variant_of(calibrator, n_classes, usual_seed)
-    return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
-
-
-def variant_of(calibrator: Calibrator, n_classes: int, usual_seed: int | None = 0) -> str:
-    """Difference of a configuration from others of its method, as in :func:`title_of`; parts separated by ", "."""
     seed = (
         "" if usual_seed in (None, calibrator.random_state) else f"seed {calibrator.random_state}"
     )
-    return ", ".join(part for part in (calibrator.variant(n_classes), seed) if part)
+    variant = ", ".join(filter(None, (calibrator.variant(n_classes), seed)))
+    return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
 
 
 def titles_of(calibrators: Mapping[str, Calibrator], n_classes: int) -> dict[str, str]:

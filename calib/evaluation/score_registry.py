@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import View
@@ -31,7 +30,7 @@ from calib.metrics.bootstrap import (
 from calib.metrics.calibration_error import N_RESAMPLES, above_gap, ece, few_rows
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
-from calib.metrics.scoring_rules import interval_of_separated, placements, precisions
+from calib.metrics.scoring_rules import interval_of_separated, mean_among, placements, precisions
 from calib.numerics import Floats
 
 ECE_BINS = 15
@@ -463,7 +462,7 @@ def _ece_estimate(predicted: Floats, observed: Bools, rows: Rows) -> ScoreECE:
     error = float(ece_of_bins(whole))
     draws = ece_of_bins(groups.resampled(bins, N_RESAMPLES)) if rows.n_units > 1 else np.empty(0)
     sign = np.sign(whole[:, 1] - whole[:, 2])[equal_width_index(predicted, ECE_BINS)]
-    per_row = _mean_among(sign * (predicted - observed), rows)[1]
+    per_row = mean_among(sign * (predicted - observed), rows)[1]
     return ScoreECE(
         value=error,
         influence=rows.sums_of_groups(per_row, groups),
@@ -477,32 +476,22 @@ def smooth_scores(evaluation: Evaluation, rows: Rows) -> dict[str, Smooth]:
     """Scores that are smooth functions of means over rows, by key; NaN where a mean is over nothing."""
     predicted, observed = evaluation.pair
     smooth = {
-        key: _mean_among(values, rows)
+        key: mean_among(values, rows)
         for key, score in SCORES.items()
         if score.of_rows is not None and (values := score.of_rows(evaluation)) is not None
     }
     smooth |= _gaps(predicted, observed, rows)
-    smooth["sharpness"] = _mean_among((predicted - rows.mean(predicted)) ** 2, rows)
-    smooth["overconfidence"] = _mean_among(predicted, rows, ~observed)
-    smooth["underconfidence"] = _mean_among(1.0 - predicted, rows, observed)
+    smooth["sharpness"] = mean_among((predicted - rows.mean(predicted)) ** 2, rows)
+    smooth["overconfidence"] = mean_among(predicted, rows, ~observed)
+    smooth["underconfidence"] = mean_among(1.0 - predicted, rows, observed)
     if evaluation.view.is_event:
         smooth["AUROC"] = placements(predicted, observed, rows)
         smooth["average precision"] = precisions(predicted, observed, rows.weights)
     return smooth
 
 
-def _mean_among(values: npt.NDArray[Any], rows: Rows, chosen: Bools | None = None) -> Smooth:
-    """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
-    among = np.ones(len(values)) if chosen is None else chosen
-    total = float(rows.weights @ among)
-    if not total:
-        return math.nan, np.full(len(values), math.nan)
-    mean = float((rows.weights * among) @ values) / total
-    return mean, among * (values - mean) / total
-
-
 def _gaps(predicted: Floats, observed: Bools, rows: Rows) -> dict[str, Smooth]:
-    signed, per_row = _mean_among(predicted - observed, rows)
+    signed, per_row = mean_among(predicted - observed, rows)
     return {"signed gap": (signed, per_row), "gap": (abs(signed), np.sign(signed) * per_row)}
 
 

@@ -512,20 +512,22 @@ def sharpness(
     return weighted_mean((confidence - weighted_mean(confidence, weights)) ** 2, weights)
 
 
+def mean_among(
+    values: npt.NDArray[Any], rows: Rows, chosen: Bools | None = None
+) -> tuple[float, Floats]:
+    """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
+    among = np.ones(len(values)) if chosen is None else chosen
+    total = float(rows.weights @ among)
+    if not total:
+        return math.nan, np.full(len(values), math.nan)
+    mean = float((rows.weights * among) @ values) / total
+    return mean, among * (values - mean) / total
+
+
 def _mean_among(
     values: Floats, chosen: Bools, weights: Any, clusters: Any, ci: bool
 ) -> float | Interval:
     """Weighted mean of (n,) values among some rows; with ``ci`` its interval, that of a ratio of two means."""
     positive, rows = Rows.checked(chosen, weights, "sampling", clusters)
-    weight = rows.weights * chosen[positive]
-    total = float(weight.sum())
-    if not total:
-        return UNKNOWN if ci else math.nan
-    value = float(weight @ values[positive]) / total
-    if not ci:
-        return value
-    return cut(
-        rows.estimate(value, (values[positive] - value) * chosen[positive] / total).interval(),
-        0.0,
-        1.0,
-    )
+    value, per_row = mean_among(values[positive], rows, chosen[positive])
+    return cut(rows.estimate(value, per_row).interval(), 0.0, 1.0) if ci else value

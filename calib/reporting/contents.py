@@ -263,24 +263,6 @@ class Report(Displayed):
         """View of the evaluation: the event of two classes, or the predicted class."""
         return self.methods[0].evaluation.view
 
-    def score(self, method: ReportedMethod, key: str) -> Mapping[Any, Any]:
-        """Return the columns of the table for one score of a method.
-
-        Parameters
-        ----------
-        method : ReportedMethod
-            One of ``methods``.
-        key : str
-            Key of the score, such as "ECE".
-
-        Returns
-        -------
-        dict of str to object
-            A row of the table.
-        """
-        table = self.table
-        return table[(table["method"] == method.key) & (table["score"] == key)].iloc[0].to_dict()
-
     @property
     def recommended(self) -> ReportedMethod:
         """The recommended method; the raw model where there is no recommendation."""

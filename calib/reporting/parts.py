@@ -44,7 +44,6 @@ from calib.formatting import (
     signed,
     with_interval,
 )
-from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text
 from calib.plots.methods_table import methods_table
 from calib.plots.reliability import (
@@ -271,11 +270,6 @@ def scores(report: Report) -> Iterator[Block]:
         '<p class="screen"><a download="comparison.csv" href="data:text/csv;base64,{}">All scores, intervals and '
         "differences in full, as CSV</a></p>"
     ).format(csv)
-
-
-def joint_change(row: Any) -> Interval:
-    """The difference from the raw model, with the interval that holds for all comparisons together."""
-    return Interval(row["difference"], row["difference_low"], row["difference_high"])
 
 
 def methods(report: Report) -> Iterator[Block]:

@@ -184,16 +184,13 @@ def thresholds_of(rate: float) -> tuple[Floats, Floats]:
 
 def useful(title: str, curve: NetBenefit) -> str:
     """Describe the thresholds at which acting by the model is better than acting on all rows and on none."""
-    better = (curve.model.low > 0) & (curve.avoided.low > 0)
-    top = percent(float(curve.thresholds[-1]))
-    if not better.any():
+    if curve.useful_range is None:
+        top = percent(float(curve.thresholds[-1]))
         return (
             f"At no threshold up to {top} is the net benefit of {title} shown to be above those of acting on all rows "
             "and on none: its 95 % interval reaches one of the two."
         )
-    ends = np.flatnonzero(np.diff(np.r_[False, better, False].astype(int))).reshape(-1, 2)
-    first, last = max(ends.tolist(), key=lambda run: run[1] - run[0])
-    low, high = (percent(float(curve.thresholds[place])) for place in (first, last - 1))
+    low, high = map(percent, curve.useful_range)
     return (
         f"{title} has a higher net benefit than acting on all rows and on none at thresholds from {low} to {high} "
         "(95 % interval at each threshold)."

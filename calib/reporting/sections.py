@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from calib.auditing.checks import describe_level
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
@@ -21,7 +20,7 @@ from calib.diagnostics.risk_coverage import (
     usual_error,
 )
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import verdict_paragraphs
+from calib.evaluation.comparison_table import Difference, differences, verdict_paragraphs
 from calib.evaluation.score_registry import describe_intervals
 from calib.formatting import brackets, number, percent, plural, round_percent, signed
 from calib.metrics.bootstrap import Interval
@@ -146,17 +145,22 @@ def _scores(report: Report) -> Iterator[Block]:
 
 def _changes(report: Report, keys: list[str]) -> Table:
     """Differences of all methods from the raw model, with joint intervals and what they show."""
+    by_score = [
+        {change.method: change for change in differences(report.table, key)} for key in keys
+    ]
     rows: list[list[str | Cell]] = [
-        [method.title, *(_change(report.score(method, key)) for key in keys)]
+        [method.title, *(_change(by_method[method.key]) for by_method in by_score)]
         for method in report.methods[1:]
     ]
     titles = [SCORES[key].seen(report.view).title for key in keys]
     return Table("changes", ["against the raw model", *titles], rows)
 
 
-def _change(row: Any) -> Cell:
-    cell = parts.interval_cell(parts.joint_change(row), signed)
-    return cell._replace(small=f"{cell.small} {row['verdict']}".strip())
+def _change(change: Difference) -> Cell:
+    cell = parts.interval_cell(change.difference, signed)
+    if change.value != change.value:
+        return cell
+    return cell._replace(small=f"{cell.small} {change.verdict}".strip())
 
 
 def _confidence_in_answers(report: Report) -> Section:

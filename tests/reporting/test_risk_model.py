@@ -213,7 +213,8 @@ def test_log_loss_is_the_nll_of_the_table_where_a_calibrator_says_0_and_1():
     report = report_of(data, "temperature")
     scaled = report.methods[1]
     assert scaled.evaluation.pair[0].min() < 1e-50 and scaled.evaluation.pair[0].max() == 1
-    nll = report.score(scaled, "NLL")["value"]
+    rows = report.table[report.table["method"] == scaled.key].set_index("score")
+    nll = rows.loc["NLL", "value"]
     assert risk_model(*scaled.evaluation.pair, n_resamples=0)["log_loss"].value == pytest.approx(
         nll, abs=1e-12
     )
