@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,31 @@ def check_logits(values: Any) -> Floats:
             f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}."
         )
     return array
+
+
+def named_columns(table: Any, n: int, name: str) -> dict[str, npt.NDArray[Any]]:
+    """Columns of a table or a mapping by name; a single (n,) column has the name that is given.
+
+    Raises
+    ------
+    CalibrationError
+        Unless each has n rows.
+    """
+    if hasattr(table, "columns"):
+        columns = {str(key): table[key].to_numpy() for key in table.columns}
+    elif isinstance(table, Mapping):
+        columns = {str(key): as_array(values, str(key)) for key, values in table.items()}
+    else:
+        array = as_array(table, name or "features")
+        columns = {name: array}
+        if array.ndim == 2:
+            columns = {f"feature {k + 1}": column for k, column in enumerate(array.T)}
+    for key, values in columns.items():
+        if values.shape != (n,):
+            raise CalibrationError(
+                f"{key or 'groups'} has shape {values.shape} for {n:,} rows; give one value a row."
+            )
+    return columns
 
 
 def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import as_array
+from calib.arrays import named_columns
 from calib.auditing import sentences
 from calib.auditing.checks import CHECKS, GAIN, Checked, excludes
 from calib.auditing.findings import SEVERITIES, Audit, Finding, Severity
-from calib.auditing.rows import AuditRows, named_columns
+from calib.auditing.rows import AuditRows
 from calib.base import Progress, silent
 from calib.data.loading import predictions_from
 from calib.data.predictions import Predictions
-from calib.errors import CalibrationError
 from calib.metrics.estimate import Rows
 
 FREE_ROWS = 1_000
@@ -176,23 +175,14 @@ def audit(
     else:
         data = predictions_from(probs, labels)
         arrays = {"clusters": clusters, "weights": weights, "times": times}
+        passed = {name: values for name, values in arrays.items() if values is not None}
         per_row = {
-            name: _of_rows(name, values, len(data))
-            for name, values in arrays.items()
-            if values is not None
+            name: values if name == "weights" else values.astype(str)
+            for name, values in named_columns(passed, len(data), "").items()
         }
         data = replace(data, **per_row, weight_kind=None if weights is None else "sampling")
-    columns = None if groups is None else named_columns(groups, len(data))
+    columns = None if groups is None else named_columns(groups, len(data), "group")
     return audit_rows(AuditRows.from_predictions(data, view, columns), progress)
-
-
-def _of_rows(name: str, values: Any, n: int) -> Any:
-    array = as_array(values, name)
-    if array.shape != (n,):
-        raise CalibrationError(
-            f"{name} has shape {array.shape} for {n:,} rows; give one value a row."
-        )
-    return array if name == "weights" else array.astype(str)
 
 
 def audit_rows(rows: AuditRows, progress: Progress = silent) -> Audit:

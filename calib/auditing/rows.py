@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array
 from calib.calibrators._folds import deal
 from calib.calibrators.by_group import depart, fit_affine, fit_departures
 from calib.data.predictions import Predictions
@@ -348,25 +347,3 @@ class AuditRows:
     def gain(self, before: Floats, after: Floats) -> Estimate:
         """Mean decrease of a loss over :attr:`fitted` rows."""
         return self.fitted.sample.mean_of(before - after)
-
-
-def named_columns(groups: Any, n: int) -> dict[str, npt.NDArray[Any]]:
-    """Columns of a table, a mapping or an array, by name.
-
-    Raises
-    ------
-    CalibrationError
-        Unless each has n rows.
-    """
-    if hasattr(groups, "columns"):
-        named = {str(name): groups[name].to_numpy() for name in groups.columns}
-    elif isinstance(groups, Mapping):
-        named = {str(name): as_array(values, str(name)) for name, values in groups.items()}
-    else:
-        named = {"group": as_array(groups, "groups")}
-    for name, values in named.items():
-        if values.shape != (n,):
-            raise CalibrationError(
-                f"{name} has shape {values.shape} for {n:,} rows; give one value a row."
-            )
-    return named

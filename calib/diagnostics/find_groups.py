@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_number
+from calib.arrays import check_number, named_columns
 from calib.diagnostics.gaps import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
@@ -157,7 +156,7 @@ def find_groups(
     average = gap_of(np.arange(n), 1.0 - level)
     single = [
         (column, label, rows)
-        for column, (name, values) in enumerate(_by_name(features, n))
+        for column, (name, values) in enumerate(_columns(features, n).items())
         for label, rows in _groups(name, values)
         if least_rows <= len(rows) < n
     ]
@@ -309,26 +308,10 @@ def _groups_of_numbers(name: str, values: Floats) -> list[tuple[str, Ints]]:
     return list(found.values())
 
 
-def _by_name(features: Any, n: int) -> list[tuple[str, npt.NDArray[Any]]]:
-    """Columns with their names, each of n rows."""
-    if hasattr(features, "columns"):
-        named = [(str(name), features[name].to_numpy()) for name in features.columns]
-    elif isinstance(features, Mapping):
-        named = [(str(name), as_array(values, str(name))) for name, values in features.items()]
-    else:
-        array = as_array(features, "features")
-        named = (
-            [("", array)]
-            if array.ndim < 2
-            else [(f"feature {k + 1}", column) for k, column in enumerate(array.T)]
-        )
-    for name, values in named:
-        if values.shape != (n,):
-            raise CalibrationError(
-                f"There must be one value of {name or 'the groups'} for each of {n:,} rows; got shape {values.shape}."
-            )
-    if not named:
+def _columns(features: Any, n: int) -> dict[str, npt.NDArray[Any]]:
+    columns = named_columns(features, n, "")
+    if not columns:
         raise CalibrationError(
             "There is no column to look for groups in; give a table with at least one."
         )
-    return named
+    return columns
