@@ -96,7 +96,7 @@ def compare(
         answer.say(f"All scores, intervals and differences are in {csv}.")
     if report:
         source = _source(given, calibration, seed)
-        made = reporting.Report.from_comparison(found, data, (learned, test), fits, source=source)
+        made = reporting.report_from_comparison(found, data, (learned, test), fits, source=source)
         report.write_text(reporting.html(made), encoding="utf-8")
         answer.say(f"The report is in {report}.")
     if repeats:

@@ -3,7 +3,15 @@
 from calib.errors import missing_package
 
 try:
-    from calib.reporting.contents import Report, ReportedMethod, Source, commands, method_option
+    from calib.reporting.contents import (
+        Report,
+        ReportedMethod,
+        Source,
+        commands,
+        method_option,
+        report_from_comparison,
+        report_from_parts,
+    )
     from calib.reporting.make import html, html_of_fits
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(missing_package(error), name=error.name) from error
@@ -16,4 +24,6 @@ __all__ = [
     "html",
     "html_of_fits",
     "method_option",
+    "report_from_comparison",
+    "report_from_parts",
 ]

@@ -150,110 +150,6 @@ class Report(Displayed):
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     audit: Audit | None = None
 
-    @classmethod
-    def from_parts(
-        cls,
-        data: Predictions,
-        parts: tuple[Predictions, Predictions],
-        methods: Sequence[ReportedMethod],
-        table: pd.DataFrame,
-        **about: Any,
-    ) -> Report:
-        """The report of judged methods on the parts of a split.
-
-        Parameters
-        ----------
-        data : Predictions
-            All rows.
-        parts : tuple of Predictions
-            Calibration and test rows.
-        methods : sequence of ReportedMethod
-            The raw model first.
-        table : pandas.DataFrame
-            From :func:`calib.compare`.
-        **about
-            Further attributes.
-
-        Returns
-        -------
-        Report
-            As :func:`html` writes it.
-        """
-        view = methods[0].evaluation.view
-        calibration, test, none = (
-            replace(part, features=None, train_features=None, train_labels=None)
-            for part in (*parts, data.take([]))
-        )
-        rows = None if view.name == "top-label" else (calibration, test)
-        if "audit" not in about:
-            about["audit"] = audit(data, view="top-label" if view.name == "top-label" else "event")
-        facts = _facts(data, parts, view, about.get("source", Source()))
-        return cls(
-            none, facts, len(calibration), len(test), methods, table, test.groups, rows, **about
-        )
-
-    @classmethod
-    def from_comparison(
-        cls,
-        comparison: Comparison,
-        data: Predictions,
-        parts: tuple[Predictions, Predictions],
-        calibrators: Mapping[str, Calibrator],
-        **about: Any,
-    ) -> Report:
-        """The report of a comparison, as :func:`html` writes it.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            From :func:`calib.auditing.compare.compare`.
-        data : Predictions
-            All rows.
-        parts : tuple of Predictions
-            Calibration and test rows. The first is empty where nothing was fitted for this.
-        calibrators : mapping of str to Calibrator
-            Those that were compared, fitted, by their names in ``comparison``.
-        **about
-            ``source`` of the report.
-
-        Returns
-        -------
-        Report
-            Of the methods that did not fail.
-
-        Examples
-        --------
-        >>> import calib
-        >>> from calib.data.samples import load_sample
-        >>> data = load_sample("clinic-tumours")
-        >>> parts, methods = data.split(0.5), {"platt": calib.calibrator("platt")}
-        >>> found = calib.compare(methods, *parts)
-        >>> report = Report.from_comparison(found, data, parts, methods, source=Source(part=0.5))
-        >>> report
-        <Report on 'Clinical risk table': Uncalibrated and Platt on 285 test rows>
-        """
-        test = parts[1]
-        raw = {BASELINE: raw_model(test)}
-        fitted = {**raw, **calibrators}
-        titles = dict(zip(comparison.table["method"], comparison.table["title"], strict=True))
-        methods: list[ReportedMethod] = []
-        for key, evaluation in comparison.evaluations.items():
-            name = registry_name(fitted[key]) or key
-            style = method_style(name, sum(other.name == name for other in methods))
-            methods.append(
-                ReportedMethod(
-                    key, name, titles[key], style, fitted[key], evaluation, *comparison.seconds[key]
-                )
-            )
-        return cls.from_parts(
-            data,
-            parts,
-            methods,
-            comparison.table,
-            recommendation=comparison.recommendation,
-            **about,
-        )
-
     def __repr__(self) -> str:
         titles = [method.title for method in self.methods]
         return f"<Report on {single_line(self.data.name)!r}: {listed(titles)} on {plural(self.n_test, 'test row')}>"
@@ -279,6 +175,73 @@ class Report(Displayed):
                 (method for method in others if method.key == self.recommendation.best), raw
             )
         return [raw, *([chosen] if chosen is not raw else others[:1])]
+
+
+def report_from_parts(
+    data: Predictions,
+    parts: tuple[Predictions, Predictions],
+    methods: Sequence[ReportedMethod],
+    table: pd.DataFrame,
+    **about: Any,
+) -> Report:
+    """Report on judged methods.
+
+    Parameters
+    ----------
+    data : all rows.
+    parts : calibration and test rows.
+    methods : the raw model first.
+    table : from :func:`calib.compare`.
+    **about : further attributes.
+    """
+    view = methods[0].evaluation.view
+    calibration, test, none = (
+        replace(part, features=None, train_features=None, train_labels=None)
+        for part in (*parts, data.take([]))
+    )
+    rows = None if view.name == "top-label" else (calibration, test)
+    if "audit" not in about:
+        about["audit"] = audit(data, view="top-label" if view.name == "top-label" else "event")
+    facts = _facts(data, parts, view, about.get("source", Source()))
+    sizes = len(calibration), len(test)
+    return Report(none, facts, *sizes, methods, table, test.groups, rows, **about)
+
+
+def report_from_comparison(
+    comparison: Comparison,
+    data: Predictions,
+    parts: tuple[Predictions, Predictions],
+    calibrators: Mapping[str, Calibrator],
+    **about: Any,
+) -> Report:
+    """Report on a comparison, of the methods that did not fail.
+
+    Parameters
+    ----------
+    comparison : from :func:`calib.compare`.
+    data : all rows.
+    parts : calibration and test rows. The first is empty where nothing was fitted for this.
+    calibrators : those that were compared, fitted, by their names in the comparison.
+    **about : further attributes, such as ``source``.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("clinic-tumours")
+    >>> parts, methods = data.split(0.5), {"platt": calib.calibrator("platt")}
+    >>> report_from_comparison(calib.compare(methods, *parts), data, parts, methods)
+    <Report on 'Clinical risk table': Uncalibrated and Platt on 285 test rows>
+    """
+    fitted = {BASELINE: raw_model(parts[1]), **calibrators}
+    titles = dict(zip(comparison.table["method"], comparison.table["title"], strict=True))
+    methods: list[ReportedMethod] = []
+    for key, evaluation in comparison.evaluations.items():
+        name = registry_name(fitted[key]) or key
+        style = method_style(name, sum(other.name == name for other in methods))
+        about_method = key, name, titles[key], style, fitted[key], evaluation
+        methods.append(ReportedMethod(*about_method, *comparison.seconds[key]))
+    about = {"recommendation": comparison.recommendation, **about}
+    return report_from_parts(data, parts, methods, comparison.table, **about)
 
 
 def _facts(

@@ -23,7 +23,7 @@ from calib.evaluation.describe import Recommendation
 from calib.metrics.confidence import scored_pair
 from calib.plots.methods_table import CSS
 from calib.registry import METHODS, calibrator, presets
-from calib.reporting.contents import Report, Source
+from calib.reporting.contents import Report, Source, report_from_comparison
 from calib.reporting.parts import environment, findings_table, policy, score_table, scripts
 from calib.reporting.sections import sections
 
@@ -35,7 +35,7 @@ def html(report: Report) -> str:
 
     Parameters
     ----------
-    report : see :meth:`calib.reporting.Report.from_comparison`.
+    report : see :func:`calib.reporting.contents.report_from_comparison`.
     """
     first, *more = sections(report)
     template = environment().get_template("report.html")
@@ -146,7 +146,7 @@ def report(
              "name": name, **options}  # fmt: skip
     source = Source(call=_call(data, methods, arguments), part=part, seed=random_state)
     compared = {key: method for key, method in calibrators.items() if key in comparison.evaluations}
-    result = Report.from_comparison(comparison, rows, parts, compared, source=source)
+    result = report_from_comparison(comparison, rows, parts, compared, source=source)
     try:
         path.write_text(html(result), encoding="utf-8")
     except OSError as error:

@@ -13,7 +13,7 @@ import calib
 from calib.auditing import Audit
 from calib.auditing.compare import Comparison
 from calib.data.samples import SAMPLES
-from calib.reporting import Report, html
+from calib.reporting import html, report_from_comparison
 from tests.reporting.conftest import Reading
 
 SHORT = [name for name in SAMPLES if name != "simulated-1000"]
@@ -346,7 +346,7 @@ def test_scores_in_the_report(name):
     data = calib.load_sample(name)
     parts = data.split(0.5)
     methods = {each: calib.calibrator(each).fit(parts[0]) for each in ("temperature", "platt")}
-    page = Reading(html(Report.from_comparison(found, data, parts, methods)))
+    page = Reading(html(report_from_comparison(found, data, parts, methods)))
     cells, at = page.cells("overview"), np.arange(len(second))
     titles = dict(zip(found.table.method, found.table.title, strict=True))
     for method, p in probs.items():

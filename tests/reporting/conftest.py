@@ -17,7 +17,7 @@ from calib.base import Calibrator
 from calib.data import Choices, Finding, Predictions
 from calib.errors import CalibrationError
 from calib.registry import calibrator
-from calib.reporting import Report, Source, html
+from calib.reporting import Report, Source, html, report_from_comparison
 from tests.conftest import simulate
 
 HOSTILE = (
@@ -116,7 +116,7 @@ def make_report(names=HOSTILE) -> Report:
         names[-2]: Fails(),
     }  # fmt: skip
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
-    made = Report.from_comparison(
+    made = report_from_comparison(
         compare(methods, *parts), data, parts, methods, source=source, created=MADE
     )
     timed = [

@@ -11,14 +11,14 @@ from calib.decisions.judgement import certify_and_judge
 from calib.diagnostics.gaps import gap_sentence, subgroups
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.formatting import brackets, number, percent, points, round_percent
-from calib.reporting import Report, Source, html
+from calib.reporting import Report, Source, html, report_from_comparison
 from calib.reporting.sections import accepted_errors
 from tests.reporting.conftest import Reading
 
 
 def report_of(data, *names: str) -> tuple[Report, dict]:
     parts, methods = data.split(0.5), {name: calib.calibrator(name) for name in names}
-    return Report.from_comparison(
+    return report_from_comparison(
         compare(methods, *parts), data, parts, methods, source=Source(part=0.5)
     ), methods
 

@@ -9,7 +9,7 @@ import pytest
 import calib
 from calib.auditing.compare import compare
 from calib.data import Predictions
-from calib.reporting import Report
+from calib.reporting import report_from_comparison
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE as NAMES
 from tests.reporting.conftest import Reading
@@ -26,7 +26,7 @@ def results():
         {HOSTILE: calib.calibrator("temperature"), "platt": calib.calibrator("platt")},
     )
     found = compare(methods, *parts)
-    return {"comparison": found, "report": Report.from_comparison(found, data, parts, methods),
+    return {"comparison": found, "report": report_from_comparison(found, data, parts, methods),
             "recommendation": found.recommendation}  # fmt: skip
 
 

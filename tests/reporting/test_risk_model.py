@@ -16,7 +16,7 @@ from calib.data.samples import load_sample
 from calib.formatting import number, percent, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.risk_panel import RiskModelPanel
-from calib.reporting import Report, Source, html
+from calib.reporting import Report, Source, html, report_from_comparison
 from calib.reporting.parts import scripts
 from calib.reporting.risk_model import thresholds_of, useful
 from tests.conftest import simulate
@@ -32,7 +32,7 @@ def report_of(data: Predictions, *names: str) -> Report:
     """
     part = 0.5 if data.given_split is None else None
     parts, methods = data.split(part), {name: calib.calibrator(name) for name in names}
-    return Report.from_comparison(
+    return report_from_comparison(
         compare(methods, *parts), data, parts, methods, source=Source(part=part)
     )
 

@@ -22,7 +22,7 @@ from calib.plots.reliability import (
     reliability_diagram,
     usual_scale,
 )
-from calib.reporting import Report, ReportedMethod, Source, html_of_fits
+from calib.reporting import ReportedMethod, Source, html_of_fits, report_from_parts
 from calib.ui import widgets
 from calib.ui.audit import audit_of, is_usable, lead
 from calib.ui.fits import ShownFit, jobs, resampled
@@ -200,7 +200,7 @@ def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
     for fit in fits:
         about = fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation
         methods.append(ReportedMethod(*about, fit.fit_seconds, fit.predict_seconds))
-    report = Report.from_parts(
+    report = report_from_parts(
         session.data,
         (session.calibration, session.test),
         methods,
