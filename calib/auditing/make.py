@@ -176,7 +176,7 @@ def audit(
         data = predictions_from(probs, labels)
         arrays = {"clusters": clusters, "weights": weights, "times": times}
         passed = {name: values for name, values in arrays.items() if values is not None}
-        per_row = {
+        per_row: dict[str, Any] = {
             name: values if name == "weights" else values.astype(str)
             for name, values in named_columns(passed, len(data), "").items()
         }
