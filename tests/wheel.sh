@@ -28,7 +28,7 @@ for python in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
     (cd "$folder/empty" && "$folder/app/bin/python" "$folder/other/wheel_smoke.py")
     install alone "$python" "" ""
     "$folder/app/bin/python" -c "import numpy as np; np.save('$folder/new.npy', np.random.default_rng(0).random(100))"
-    "$folder/alone/bin/python" -c "import numpy as np, calib; c = calib.runtime.load('$folder/empty/c.zip'); c.calibrate(np.load('$folder/new.npy'), 'binary_probability')"
+    "$folder/alone/bin/python" -c "import numpy as np, calib; c = calib.runtime.load('$folder/empty/c.zip'); c.predict_proba(np.load('$folder/new.npy'), kind='binary_probability')"
     (cd "$folder/other" && "$uv" tool run --quiet --python "$python" --from "$wheel[app]" calib settings >/dev/null)
 done
 rm -rf "$folder"/*
