@@ -20,6 +20,7 @@ import plotly.graph_objects as go
 from calib.numerics import Floats
 from calib.plots.style import (
     GRID,
+    NEUTRAL,
     Limits,
     Style,
     colored,
@@ -29,6 +30,8 @@ from calib.plots.style import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from calib.diagnostics.histograms import Frequencies
 
 
 def carry(hover: str = "", /, **columns: Any) -> dict[str, Any]:
@@ -187,19 +190,17 @@ def fill_between(
             )
 
 
-def write(
-    fig: go.Figure,
-    text: str,
-    x: float,
-    y: float,
-    *,
-    size: int = 12,
-    color: str | None = None,
-    **place: Any,
-) -> None:
+def note(
+    text: str, x: float, y: float, *, size: int = 12, color: str | None = None, **place: Any
+) -> dict[str, Any]:
     """Text without an arrow, in the theme's ink or a colour; ``place`` are further properties of an annotation."""
     text = text if color is None else colored(text, color)
-    fig.add_annotation(text=text, x=x, y=y, showarrow=False, font_size=size, **place)
+    return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": size}, **place}
+
+
+def write(fig: go.Figure, text: str, x: float, y: float, **place: Any) -> None:
+    """Add a :func:`note`."""
+    fig.add_annotation(note(text, x, y, **place))
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,18 +278,10 @@ def draw_counts(
         at = names_at or ("left" if fewer_left else "right")
         # Beside the last cell, whose bar can be as tall as any.
         beside = 1.5 / n
-        write(
-            fig,
-            f"{group.count.sum():,.0f} {group.name}",
-            beside if at == "left" else 1 - beside,
-            max(side, 0),
-            size=11,
-            xref="x domain",
-            xanchor=at,
-            yref=f"{yaxis} domain",
-            yanchor="top" if side > 0 else "bottom",
-            yshift=0 if side > 0 else lift,
-        )
+        place = {"xref": "x domain", "xanchor": at, "yref": f"{yaxis} domain"}
+        place |= {"yanchor": "top"} if side > 0 else {"yanchor": "bottom", "yshift": lift}
+        x = beside if at == "left" else 1 - beside
+        write(fig, f"{group.count.sum():,.0f} {group.name}", x, max(side, 0), size=11, **place)
     ticks = dict(sorted(ticks.items()))
     bottom, top = axis.get("domain", (0.0, 1.0))
     pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
@@ -310,6 +303,33 @@ def draw_counts(
             }
         },
     )
+
+
+def draw_frequencies(
+    fig: go.Figure, frequencies: Frequencies, hover: str, score: str, x: Any, up: Any, name: str
+) -> None:
+    """Draw the frequencies of bins as grey dots with their intervals.
+
+    Parameters
+    ----------
+    hover : of :func:`carry`, with the columns frequency, low, high, rows, positives and the score.
+    score : name of the bins' scores.
+    x : places of the scores.
+    up : function that places frequencies on the vertical axis.
+    name : of the trace.
+    """
+    y, low, high = map(up, (frequencies.frequency, frequencies.low, frequencies.high))
+    carried = carry(
+        hover,
+        **{score: frequencies.score},
+        frequency=frequencies.frequency,
+        low=frequencies.low,
+        high=frequencies.high,
+        rows=frequencies.count,
+        positives=frequencies.positives,
+    )
+    bars = whiskers(y, low, high, NEUTRAL, 1.5, width=3)
+    draw_marks(fig, x, y, Style(NEUTRAL), name, carried, size=8, error_y=bars)
 
 
 def _round_count(most: float) -> int:
@@ -369,16 +389,6 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
     pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
     low, high = span
     places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
+    margin = {"xref": "paper", "xshift": 6, "yref": "y", "xanchor": "left", "yanchor": "middle"}
     for (text, _, color), place in zip(labels, places, strict=True):
-        write(
-            fig,
-            label(text, _LONGEST_LABEL),
-            1,
-            place,
-            color=color,
-            xref="paper",
-            xshift=6,
-            yref="y",
-            xanchor="left",
-            yanchor="middle",
-        )
+        write(fig, label(text, _LONGEST_LABEL), 1, place, color=color, **margin)

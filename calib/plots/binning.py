@@ -16,6 +16,7 @@ from calib.plots.style import (
     COLORS,
     DOTTED,
     FRAME,
+    HIDDEN,
     NEUTRAL,
     Limits,
     Style,
@@ -88,17 +89,8 @@ def _draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits) -> None:
             (label(name), 0, "left", style.color),
             (note, 1, "right", None),
         ):
-            write(
-                fig,
-                text,
-                x,
-                row - 0.22,
-                color=color,
-                xref="paper",
-                xanchor=anchor,
-                yref="y2",
-                yanchor="middle",
-            )
+            place = {"xref": "paper", "xanchor": anchor, "yref": "y2", "yanchor": "middle"}
+            write(fig, text, x, row - 0.22, color=color, **place)
 
 
 def _draw_rail(
@@ -159,14 +151,8 @@ def _draw_edges(
     yaxis: str | None = None,
 ) -> None:
     """A vertical line at each edge, from and to these heights."""
-    draw_line(
-        fig,
-        np.repeat(edges, 3),
-        [*reach, None] * len(edges),
-        Style(color),
-        width=width,
-        yaxis=yaxis,
-    )
+    lines = np.repeat(edges, 3), [*reach, None] * len(edges)
+    draw_line(fig, *lines, Style(color), width=width, yaxis=yaxis)
 
 
 def _end(value: float) -> str:
@@ -215,12 +201,7 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
             "title_text": "density",
             "nticks": 5,
         },
-        yaxis2={
-            "domain": (0, below / plot),
-            "range": [len(rails) - 0.5, -0.5],
-            "visible": False,
-            "fixedrange": True,
-        },
+        yaxis2={"domain": (0, below / plot), "range": [len(rails) - 0.5, -0.5], **HIDDEN},
     )
     show_legend(fig)
     return fig

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from calib.diagnostics.binning import InformationByBins
 from calib.diagnostics.bins import BinningLimits, ErrorByBins, SetDivergence
@@ -99,11 +100,8 @@ def set_divergence_chart(found: SetDivergence) -> go.Figure:
 Line = tuple[str, ErrorByBins, Style]
 """Name, errors and style of one method."""
 
-_PANEL = 150
-_GAP = 52
-"""Pixels of the height of a panel, and between two of them."""
-_COLUMNS = ((0.0, 0.47), (0.53, 1.0))
-"""Shares of the width that both columns of panels take."""
+_PANELS, _GAP = 352, 52
+"""Pixels of the height of two panels, and of the room between them."""
 _TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
@@ -122,61 +120,32 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
         for _, found, _ in lines
         for values in (*found.errors.values(), *found.debiased.values())
     ]
-    limits = span(0.0, *drawn)
-    across = span(np.log10(n_bins))
-    height = 2 * _PANEL + _GAP
-    low = (0.0, _PANEL / height)
-    high = (1 - _PANEL / height, 1.0)
-    fig = go.Figure()
-    ranges = []
+    ranges = {}
     for method, found, _ in lines:
         values = np.array(list(found.errors.values()))
-        ranges.append((method, f"{three_digits(values.min())} to {three_digits(values.max())}"))
-    alt = f"{name} in {n_bins[0]} to {n_bins[-1]} bins of {len(titles)} kinds: {one_each(dict(ranges))}."
-    quiet(fig, FRAME + height, alt=alt, left=56)
+        ranges[method] = f"{three_digits(values.min())} to {three_digits(values.max())}"
+    room = {"horizontal_spacing": 0.06, "vertical_spacing": _GAP / _PANELS}
+    fig = make_subplots(2, 2, shared_yaxes=True, **room)
+    alt = f"{name} in {n_bins[0]} to {n_bins[-1]} bins of {len(titles)} kinds: {one_each(ranges)}."
+    quiet(fig, FRAME + _PANELS, alt=alt, left=56)
+    ticks = log10_ticks([int(n) for n in n_bins[::2]], n_bins[0], n_bins[-1])
+    look = {"gridcolor": fig.layout.yaxis.gridcolor, "zeroline": False, "title_font_size": 12}
+    fig.update_xaxes(range=span(np.log10(n_bins)), showgrid=False, tickangle=0, **ticks, **look)
+    fig.update_xaxes(title_text="number of bins", row=2)
+    fig.update_yaxes(range=span(0.0, *drawn), nticks=4, **look)
+    fig.update_yaxes(title_text=plain(name), col=1)
     for place, (binning, title) in enumerate(titles.items()):
-        number = "" if place == 0 else str(place + 1)
-        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
         down, right = divmod(place, 2)
-        common = {"gridcolor": fig.layout.yaxis.gridcolor, "zeroline": False, "title_font_size": 12}
-        set_layout(
-            fig,
-            **{
-                f"xaxis{number}": {
-                    **common,
-                    "domain": _COLUMNS[right],
-                    "anchor": f"y{number}",
-                    "range": across,
-                    "showgrid": False,
-                    "tickangle": 0,
-                    "title_text": "number of bins" if down else "",
-                    **log10_ticks([int(n) for n in n_bins[::2]], n_bins[0], n_bins[-1]),
-                },
-                f"yaxis{number}": {
-                    **common,
-                    "domain": low if down else high,
-                    "anchor": f"x{number}",
-                    "range": limits,
-                    "nticks": 4,
-                    "showticklabels": not right,
-                    "title_text": "" if right else plain(name),
-                },
-            },
-        )
-        write(
-            fig,
-            title,
-            0,
-            1,
-            xref=f"x{number} domain",
-            yref=f"y{number} domain",
-            xanchor="left",
-            yanchor="bottom",
-        )
+        panel = {"row": down + 1, "col": right + 1}
+        number = place + 1 if place else ""
+        domain = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
+        write(fig, title, 0, 1, xanchor="left", yanchor="bottom", **domain)
         for method, found, style in lines:
-            _draw_binning(fig, method, found, style, binning, title, axes, named=not place)
+            _draw_binning(fig, method, found, style, binning, title, panel)
+    for trace in fig.data:
+        trace.showlegend = trace.xaxis == "x" and trace.line.dash == "solid"
     show_legend(fig)
-    set_layout(fig, legend={"y": 1 + 20 / height})
+    set_layout(fig, legend={"y": 1 + 20 / _PANELS})
     return fig
 
 
@@ -187,10 +156,9 @@ def _draw_binning(
     style: Style,
     binning: str,
     title: str,
-    axes: dict[str, str],
-    named: bool,
+    panel: dict[str, int],
 ) -> None:
-    """Draw the error of one method in one kind of bins, and dashed the debiased one; the legend names it once."""
+    """Draw the error of one method in one kind of bins, and dashed the debiased one."""
     x = np.log10(found.n_bins)
     for kind, errors, look in (
         ("debiased", found.debiased.get(binning), Style(style.color, style.symbol, "dash")),
@@ -203,19 +171,8 @@ def _draw_binning(
             bins=found.n_bins,
             error=errors,
         )
-        main = kind == "ECE"
-        draw_line(
-            fig,
-            x,
-            errors,
-            look,
-            plain(method),
-            told,
-            width=2 if main else 1.3,
-            markers=6 if main else 0,
-            **axes,
-        )
-        fig.data[-1].showlegend = named and main
+        size = {"width": 2, "markers": 6} if kind == "ECE" else {"width": 1.3}
+        draw_line(fig, x, errors, look, plain(method), told, **size, **panel)
 
 
 def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:

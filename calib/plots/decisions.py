@@ -82,45 +82,23 @@ def decision_curves(
         draw_line(fig, thresholds, model.value, line, name, told)
     if cut is not None:
         fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
-        write(
-            fig,
-            f"threshold {100 * cut:.3g} %",
-            cut,
-            1.0,
-            yref="paper",
-            xanchor="left",
-            yanchor="top",
-            xshift=4,
-        )
+        place = {"yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4}
+        write(fig, f"threshold {100 * cut:.3g} %", cut, 1.0, **place)
     at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
     benefits = {
         name: f"{found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
         for name, found, _ in methods
     }
-    quiet(
-        fig,
-        height,
-        alt=f"Net benefit over the threshold: {one_each(benefits)}.",
-        title="Net benefit",
-    )
+    alt = f"Net benefit over the threshold: {one_each(benefits)}."
+    quiet(fig, height, alt=alt, title="Net benefit")
     ends = [(name, float(found.model.value[-1]), line.color) for name, found, line in methods]
     label_line_ends(fig, ends, (floor, top))
     if shown.any():  # it may lie below all that is drawn, where events are rare
         last = int(np.flatnonzero(shown)[-1])
-        write(
-            fig,
-            "act on all",
-            float(thresholds[last]),
-            float(treat_all[last]),
-            xanchor="left",
-            yanchor="bottom",
-        )
-    set_x(
-        fig,
-        title_text="threshold: act where the probability is at least this",
-        tickformat=".0%",
-        range=[0, max(float(thresholds[-1]), cut or 0.0)],
-    )
+        end = float(thresholds[last]), float(treat_all[last])
+        write(fig, "act on all", *end, xanchor="left", yanchor="bottom")
+    across = {"tickformat": ".0%", "range": [0, max(float(thresholds[-1]), cut or 0.0)]}
+    set_x(fig, title_text="threshold: act where the probability is at least this", **across)
     set_y(fig, title_text="net benefit per case", range=[floor, top])
     return fig
 
@@ -160,12 +138,8 @@ def set_sizes(methods: Sequence[tuple[str, Floats, Style]]) -> go.Figure:
         said[name] = (
             f"{mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class"
         )
-    quiet(
-        fig,
-        SIZES_HEIGHT,
-        alt=f"Number of classes in prediction sets: {one_each(said)}.",
-        title="Classes in a set",
-    )
+    alt = f"Number of classes in prediction sets: {one_each(said)}."
+    quiet(fig, SIZES_HEIGHT, alt=alt, title="Classes in a set")
     show_legend(fig)
     set_x(fig, title_text="classes in a set", type="category")
     set_y(fig, title_text="share of rows", tickformat=".0%", rangemode="tozero")
@@ -202,15 +176,8 @@ def risk_diagram(
     ]
     top = max(accepted, *highest, chosen.high[-1]) or 1.0
     limits = -0.02 * top, 1.08 * top
-    points = drawn[-1]
-    fill_between(
-        fig,
-        chosen.coverage[points],
-        chosen.low[points],
-        chosen.high[points],
-        fade(style.color, 0.14),
-        limits,
-    )
+    band = (part[drawn[-1]] for part in (chosen.coverage, chosen.low, chosen.high))
+    fill_between(fig, *band, fade(style.color, 0.14), limits)
     shares = np.linspace(0.0, 1.0, 201)
     draw_line(fig, shares, chosen.best_risk(shares), DOTTED, "best possible order", width=1.5)
     fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
@@ -228,28 +195,15 @@ def risk_diagram(
         )
         draw_line(fig, curve.coverage[at], curve.risk[at], line, name, told)
         if entry is not None:
-            draw_marks(
-                fig, [curve.coverage[entry]], [curve.risk[entry]], line, size=11, cliponaxis=False
-            )
+            crossing = [curve.coverage[entry]], [curve.risk[entry]]
+            draw_marks(fig, *crossing, line, size=11, cliponaxis=False)
     found = one_each({name: _said(curve, accepted) for name, curve, _ in curves})
-    quiet(
-        fig,
-        height,
-        alt=f"Error among the inputs answered against their share: {found}.",
-        title=title,
-    )
-    label_line_ends(
-        fig, [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves], limits
-    )
-    write(
-        fig,
-        f"accepted: {100 * accepted:.3g} %",
-        0,
-        accepted,
-        xref="paper",
-        xanchor="left",
-        yanchor="bottom",
-    )
+    alt = f"Error among the inputs answered against their share: {found}."
+    quiet(fig, height, alt=alt, title=title)
+    ends = [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves]
+    label_line_ends(fig, ends, limits)
+    place = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    write(fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, **place)
     set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
     set_y(fig, range=limits, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
     return fig
@@ -322,35 +276,13 @@ def threshold_chart(
     clear = "right" if early else "left"
     unit = wording.predicted_label
     draw_counts(fig, edges, from_scale(edges, scale), groups, unit, names_at=clear, lift=8)
-    fig.add_shape(
-        type="line",
-        x0=at,
-        x1=at,
-        y0=0,
-        y1=1,
-        yref="paper",
-        line={"color": style.color, "width": 3},
-        name="threshold",
-    )
-    write(
-        fig,
-        f"<b>{words} ⇔</b>",
-        at,
-        1,
-        yref="paper",
-        yanchor="bottom",
-        xanchor="left" if early else "right",
-        yshift=2,
-    )
+    fig.add_vline(at, line={"color": style.color, "width": 3}, name="threshold")
+    place = {"yref": "paper", "yanchor": "bottom", "yshift": 2}
+    write(fig, f"<b>{words} ⇔</b>", at, 1, xanchor="left" if early else "right", **place)
     ticks = logit_ticks(edges[0], edges[-1]) if scale == "logit" else {"nticks": 8}
     room = 0.01 * (edges[-1] - edges[0])
-    set_x(
-        fig,
-        title_text=axis_title(view),
-        range=[edges[0] - room, edges[-1] + room],
-        fixedrange=True,
-        **ticks,
-    )
+    ends = [edges[0] - room, edges[-1] + room]
+    set_x(fig, title_text=axis_title(view), range=ends, fixedrange=True, **ticks)
     if useful is not None:
         _mark_useful(fig, useful, scale, style)
     set_layout(fig, dragmode=False)
@@ -364,15 +296,9 @@ def _mark_useful(fig: go.Figure, useful: tuple[float, float], scale: Scale, styl
     foot = fig.layout.yaxis.range[0]
     low, high = (f"{100 * end:.2g} %" for end in useful)
     hover = f"of use at thresholds from {low} to {high}:<br>more net benefit than acting on all and on none"
-    draw_line(
-        fig,
-        places,
-        [foot, foot],
-        Style(style.color),
-        carried={"hovertemplate": f"{hover}<extra></extra>"},
-        width=9,
-        cliponaxis=False,
-    )
+    carried = {"hovertemplate": f"{hover}<extra></extra>"}
+    bar = {"width": 9, "cliponaxis": False}
+    draw_line(fig, places, [foot, foot], Style(style.color), carried=carried, **bar)
     key = key_entry("▬", "of use", style.color)
     set_x(fig, title_text=f"{fig.layout.xaxis.title.text}   {key}")
 

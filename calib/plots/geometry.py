@@ -15,10 +15,10 @@ from calib.plots.annotations import (
     Counted,
     carry,
     draw_counts,
+    draw_frequencies,
     draw_line,
     draw_marks,
     label_line_ends,
-    whiskers,
     write,
 )
 from calib.plots.style import (
@@ -82,40 +82,17 @@ def success_curve(
             success_rate=values,
         )
         draw_line(fig, separation, values, style, name, told)
-    told = carry(
-        "{right:,d} of {rows:,d} test rows are right: {success_rate:.3r}<br>95 %: {low:.3r} to {high:.3r}"
-        "<br>separation {separation:.3r}",
-        separation=rates.score,
-        right=rates.positives,
-        rows=rates.count,
-        success_rate=rate,
-        low=rates.low,
-        high=rates.high,
+    hover = (
+        "{positives:,d} of {rows:,d} test rows are right: {frequency:.3r}<br>95 %: {low:.3r} to {high:.3r}"
+        "<br>separation {separation:.3r}"
     )
-    draw_marks(
-        fig,
-        rates.score,
-        rate,
-        Style(NEUTRAL),
-        "test rows",
-        told,
-        size=8,
-        error_y=whiskers(rate, rates.low, rates.high, NEUTRAL, 1.5, width=3),
-    )
+    draw_frequencies(fig, rates, hover, "separation", rates.score, np.asarray, "test rows")
     groups = [
         Counted("right", histogram.right, RIGHT, "right"),
         Counted("wrong", histogram.wrong, NEUTRAL, "wrong"),
     ]
-    draw_counts(
-        fig,
-        histogram.edges,
-        histogram.edges,
-        groups,
-        "separation",
-        "y2",
-        anchor="x",
-        domain=(0.0, 0.22),
-    )
+    beneath = {"anchor": "x", "domain": (0.0, 0.22)}
+    draw_counts(fig, histogram.edges, histogram.edges, groups, "separation", "y2", **beneath)
     set_layout(
         fig,
         xaxis={"title_text": kind, "range": across, "nticks": 7, "anchor": "y2"},
@@ -193,36 +170,12 @@ def _draw_dangerous_side(fig: go.Figure, low: float, high: float) -> None:
     """Shade where inputs are dangerous, mark 0, and say which side it is."""
     if low >= 0:
         return
-    fig.add_shape(
-        type="rect",
-        x0=low,
-        x1=min(0.0, high),
-        y0=0,
-        y1=1,
-        yref="paper",
-        layer="below",
-        fillcolor=fade(DANGER, 0.08),
-        line_width=0,
-    )
+    whole = {"yref": "paper", "y0": 0, "y1": 1}  # both plots
+    shade = {"layer": "below", "fillcolor": fade(DANGER, 0.08), "line_width": 0}
+    fig.add_shape(type="rect", x0=low, x1=min(0.0, high), **whole, **shade)
     if high > 0:
-        fig.add_shape(
-            type="line",
-            x0=0,
-            x1=0,
-            y0=0,
-            y1=1,
-            yref="paper",
-            line={"color": GUIDE, "width": 1.5, "dash": "dot"},
-        )
+        line = {"color": GUIDE, "width": 1.5, "dash": "dot"}
+        fig.add_shape(type="line", x0=0, x1=0, **whole, line=line)
     # Above the plot, where no line can be, however narrow the side is.
-    write(
-        fig,
-        "← dangerous",
-        0,
-        1,
-        color=DANGER,
-        xref="paper",
-        xanchor="left",
-        yref="paper",
-        yanchor="bottom",
-    )
+    place = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
+    write(fig, "← dangerous", 0, 1, color=DANGER, **place)

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import View
 from calib.formatting import points, points_between
-from calib.plots.annotations import carry
+from calib.plots.annotations import carry, note
 from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
-from calib.plots.style import COLORS, GUIDE, THIN, Style, colored, plain, set_layout, set_x
+from calib.plots.style import COLORS, GUIDE, THIN, Style, plain, set_layout, set_x
 
 if TYPE_CHECKING:
     from calib.auditing.findings import GroupFinding
@@ -43,17 +43,9 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
     for place, group in enumerate(groups):
         style = style_of(group, view)
         interval = tuple(100 * end for end in group.gap)
-        draw_row(
-            fig,
-            place,
-            interval,
-            style,
-            group.name,
-            _hover(group, view),
-            size=9,
-            symbol="circle-open" if group.severity == "caution" else None,
-            drop=DROP,
-        )
+        symbol = "circle-open" if group.severity == "caution" else None
+        look = {"size": 9, "symbol": symbol, "drop": DROP}
+        draw_row(fig, place, interval, style, group.name, _hover(group, view), **look)
         labels.append(RowLabel(group.name, color=None if style is FINE else style.color))
         cells = points(group.gap.value), f"{group.rows:,}", f"{group.events:,}"
         texts += [
@@ -86,18 +78,10 @@ def _columns(view: View) -> tuple[tuple[str, int], ...]:
 
 
 def _text(text: str, place: float, shift: int) -> dict[str, Any]:
-    return {
-        "text": text if place >= 0 else colored(text, GUIDE),
-        "x": 1,
-        "xref": "paper",
-        "xanchor": "right",
-        "xshift": shift,
-        "y": max(place, 0),
-        "yshift": 12 if place >= 0 else 28,
-        "yanchor": "middle",
-        "showarrow": False,
-        "font": {"size": 12},
-    }
+    head = place < 0
+    at = {"xref": "paper", "xanchor": "right", "yanchor": "middle"}
+    at |= {"xshift": shift, "yshift": 28 if head else 12}
+    return note(text, 1, max(place, 0), color=GUIDE if head else None, **at)
 
 
 def _hover(group: GroupFinding, view: View) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from calib.plots.annotations import (
     Counted,
     carry,
     draw_counts,
+    draw_frequencies,
     draw_line,
     draw_marks,
     fill_between,
     label_line_ends,
-    whiskers,
 )
 from calib.plots.axes import on_scale, probability_axis, probability_limits, span
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows
@@ -147,7 +147,12 @@ def calibration_maps(
     fig = go.Figure()
     if posterior is not None:
         _draw_posterior(fig, *posterior, axis, across, up)
-    _draw_frequencies(fig, picture, places, up)
+    hover = (
+        f"{{positives:,d}} of {{rows:,d}} {picture.rows} rows are {plain(picture.class_name)}<br>{{frequency:.3r}}"
+        " (95 %: {low:.3r} to {high:.3r})"
+    )
+    at_scores = partial(up, log_odds=seen.score)
+    draw_frequencies(fig, seen, hover, "log_odds", places, at_scores, "frequency")
     last = np.flatnonzero(inside)[-1]
     ends = []
     if picture.truth is not None:
@@ -226,16 +231,8 @@ def _draw_map(
         probability=probs,
     )
     shape = "hvh" if steps else "linear"
-    draw_line(
-        fig,
-        picture.axis.place(log_odds),
-        up(probs, log_odds),
-        style,
-        name,
-        told,
-        width=width,
-        shape=shape,
-    )
+    x, y = picture.axis.place(log_odds), up(probs, log_odds)
+    draw_line(fig, x, y, style, name, told, width=width, shape=shape)
 
 
 def _draw_posterior(
@@ -255,31 +252,6 @@ def _draw_posterior(
         high=high,
     )
     draw_marks(fig, x[shown], up(mean, at), Style("rgba(0,0,0,0)"), "posterior", told)
-
-
-def _draw_frequencies(fig: go.Figure, picture: MapPicture, places: Floats, up: Any) -> None:
-    seen = picture.frequencies
-    y, low, high = (up(part, seen.score) for part in (seen.frequency, seen.low, seen.high))
-    told = carry(
-        f"{{positives:,d}} of {{rows:,d}} {picture.rows} rows are {plain(picture.class_name)}<br>{{frequency:.3r}}"
-        " (95 %: {low:.3r} to {high:.3r})",
-        log_odds=seen.score,
-        frequency=seen.frequency,
-        low=seen.low,
-        high=seen.high,
-        rows=seen.count,
-        positives=seen.positives,
-    )
-    draw_marks(
-        fig,
-        places,
-        y,
-        Style(NEUTRAL),
-        "frequency",
-        told,
-        size=8,
-        error_y=whiskers(y, low, high, NEUTRAL, 1.5, width=3),
-    )
 
 
 def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:
@@ -319,16 +291,8 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
     n_rows : how many rows that is.
     """
     fig = go.Figure()
-    fig.add_shape(
-        type="rect",
-        x0=share.low,
-        x1=share.high,
-        y0=-0.5,
-        y1=len(rows) - 0.5,
-        line_width=0,
-        fillcolor=fade(NEUTRAL, 0.18),
-        layer="below",
-    )
+    band = {"line_width": 0, "fillcolor": fade(NEUTRAL, 0.18), "layer": "below"}
+    fig.add_vrect(share.low, share.high, **band)
     line_through_rows(fig, share.value, len(rows), Style(NEUTRAL))
     told = carry(
         "{value:.3r} of {rows:,d} rows (95 %: {low:.3r} to {high:.3r})",
@@ -396,16 +360,8 @@ def member_rows(members: Sequence[Judged]) -> go.Figure:
             weight=[member.weight],
         )
         symbol = style.symbol if member.weight else f"{style.symbol}-open"
-        draw_row(
-            fig,
-            place,
-            (member.behind, low, high),
-            style,
-            member.title,
-            told,
-            size=11,
-            symbol=symbol,
-        )
+        interval = member.behind, low, high
+        draw_row(fig, place, interval, style, member.title, told, size=11, symbol=symbol)
         note = f"weight {percent(member.weight, 0)}" if member.weight else "not in the mean"
         labels.append(RowLabel(member.title, note, style.color))
     line_through_rows(fig, 0.0, len(members), THIN)

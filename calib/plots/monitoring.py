@@ -63,15 +63,8 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
         if np.abs(line[:third] - limit).min() >= np.abs(line[-third:] - limit).min()
         else "right"
     )
-    write(
-        fig,
-        f"alarm from {1 / found.alpha:g}",
-        0 if clear == "left" else 1,
-        limit,
-        xref="paper",
-        xanchor=clear,
-        yanchor="bottom",
-    )
+    place = {"xref": "paper", "xanchor": clear, "yanchor": "bottom"}
+    write(fig, f"alarm from {1 / found.alpha:g}", 0 if clear == "left" else 1, limit, **place)
     _batch_axis(fig, found)
     set_y(fig, title_text="e-value", **log_axis(low, high, typed=False))
     return fig

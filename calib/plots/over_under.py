@@ -11,7 +11,15 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import Counted, carry, draw_counts, draw_line, draw_marks, whiskers
+from calib.plots.annotations import (
+    Counted,
+    carry,
+    draw_counts,
+    draw_line,
+    draw_marks,
+    note,
+    whiskers,
+)
 from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks
 from calib.plots.reliability import axis_title
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows, name_colors
@@ -21,7 +29,6 @@ from calib.plots.style import (
     THIN,
     Style,
     add_line,
-    colored,
     fade,
     one_each,
     overlapping,
@@ -66,16 +73,9 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
             ends = "{odds:.3r} ({odds_low:.3r} to {odds_high:.3r})"
             hover = f"{plain(name)}<br>{view.wording.odds_label} {ends}"
             told = carry(hover, odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high])
-            draw_marks(
-                fig,
-                [odds.value],
-                [place + DROP],
-                Style(GUIDE),
-                f"{name}, odds",
-                told,
-                size=15,
-                symbol="line-ns-open",
-            )
+            tick = {"size": 15, "symbol": "line-ns-open"}
+            at = [odds.value], [place + DROP]
+            draw_marks(fig, *at, Style(GUIDE), f"{name}, odds", told, **tick)
         if known:
             _way(fig, odds.value, ratio.value, place, style)
             times = f"{three_digits(result.ratio_over_odds.value)} times the odds"
@@ -159,11 +159,7 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
             adds=value,
             rows=gaps.rows[shown],
             **{observed: gaps.accuracy[shown], predicted: gaps.confidence[shown]},
-            over=gaps.over[shown],
-            under=gaps.under[shown],
-            gap=gaps.gap[shown],
-            gap_low=gaps.gap_low[shown],
-            gap_high=gaps.gap_high[shown],
+            **_columns(gaps, shown, "over", "under", "gap", "gap_low", "gap_high"),
         )
         fig.add_bar(
             x=at,
@@ -179,19 +175,18 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in shown]
     title = wording.band_title
     adds = one_each({bands[k]: three_digits(gaps.contribution[k]) for k in shown})
-    frame_rows(
-        fig,
-        labels,
-        alt=f"{title} to the gap of {name}: {adds}.",
-        title=title,
-        pixels=_BAND_PIXELS,
-        drop=_MIDDLE,
-    )
+    alt = f"{title} to the gap of {name}: {adds}."
+    frame_rows(fig, labels, alt=alt, title=title, pixels=_BAND_PIXELS, drop=_MIDDLE)
     sides = f"← {wording.too_low_label}     {wording.too_high_label} →"
     set_x(fig, title_text=f"adds to the gap, in points<br>{sides}")
     add_line(fig)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
+
+
+def _columns(gaps: GroupGaps, groups: Any, *names: str) -> dict[str, Any]:
+    """Columns of some groups for a trace."""
+    return {name: getattr(gaps, name)[groups] for name in names}
 
 
 def _band_note(name: str, gaps: GroupGaps, k: int, view: View) -> str:
@@ -233,15 +228,8 @@ def per_class_chart(
             f" {{wrong:,d}} {wording.negative_label}: {wording.mean_label} {{confidence:.3r}}, "
             f"{wording.observed_label} {{accuracy:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}",
             **{"class": np.array(names, dtype=object)},
-            gap=gap,
-            gap_low=low,
-            gap_high=high,
-            rows=gaps.rows[order],
-            wrong=gaps.wrong[order],
-            confidence=gaps.confidence[order],
-            accuracy=gaps.accuracy[order],
-            over=gaps.over[order],
-            under=gaps.under[order],
+            **_columns(gaps, order, "gap", "gap_low", "gap_high", "rows", "wrong"),
+            **_columns(gaps, order, "confidence", "accuracy", "over", "under"),
         )
         in_points = 100 * gap
         draw_marks(
@@ -294,7 +282,7 @@ def theorem_chain(
     low = np.log10(lowest) - 0.12
     high = np.log10(max(highest, 2 * lowest)) + 0.12
     fig = go.Figure()
-    texts: list[dict[str, Any]] = []
+    texts = []
     for place, (name, theorem, style) in enumerate(chains):
         x = np.maximum(theorem.chain, _LEFT_END)
         told = carry(
@@ -302,30 +290,12 @@ def theorem_chain(
             quantity=np.array(LINKS),
             value=theorem.chain,
         )
-        fig.add_scatter(
-            x=x,
-            y=np.full(4, place + DROP),
-            name=name,
-            mode="lines+markers",
-            line={"color": fade(style.color, 0.45), "width": 3},
-            marker={
-                "color": style.color,
-                "symbol": [style.symbol] + 3 * ["line-ns-open"],
-                "size": [11, 12, 12, 12],
-                "line_width": 2,
-                "opacity": 1,
-            },
-            **told,
-        )
+        y = np.full(4, place + DROP)
+        draw_line(fig, x, y, Style(fade(style.color, 0.45)), width=3)
+        ticks = {"symbol": [style.symbol] + 3 * ["line-ns-open"], "size": [11, 12, 12, 12]}
+        draw_marks(fig, x, y, style, name, told, marker_line_width=2, marker_opacity=1, **ticks)
         texts += [
-            {
-                "text": colored(text, style.color),
-                "x": at,
-                "y": place + DROP,
-                "yshift": -13,
-                "showarrow": False,
-                "font": {"size": 11},
-            }
+            note(text, at, place + DROP, size=11, color=style.color, yshift=-13)
             for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
         ]
     fig.layout.annotations = texts
@@ -333,14 +303,10 @@ def theorem_chain(
         {name: " ≤ ".join(map(three_digits, theorem.chain)) for name, theorem, _ in chains}
     )
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
-    frame_rows(
-        fig,
-        labels,
-        alt=f"{' ≤ '.join(LINKS)}. {alt}.",
-        title="The chain holds in every row",
-        pixels=50,
-    )
-    set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
+    links = " ≤ ".join(LINKS)
+    title = "The chain holds in every row"
+    frame_rows(fig, labels, alt=f"{links}. {alt}.", title=title, pixels=50)
+    set_x(fig, **log_axis(low, high), title_text=links)
     return fig
 
 

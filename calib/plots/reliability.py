@@ -30,7 +30,6 @@ from calib.plots.style import (
     NEUTRAL,
     Limits,
     Style,
-    colored,
     fade,
     key_entry,
     label,
@@ -446,20 +445,15 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
             predicted=curve[:, 0],
             observed=curve[:, 1],
         )
-        draw_line(
-            fig, curve[:, 0], curve[:, 1], Style(look.color), name, told, width=2.2, markers=8
-        )
+        draw_line(fig, *curve.T, Style(look.color), name, told, width=2.2, markers=8)
         x, y = curve[named]
-        fig.add_annotation(
-            x=x,
-            y=y,
-            text=f"<b>{colored(name, look.color)}</b>",
-            showarrow=False,
-            font_size=13,
-            xanchor="right" if side == "left" else "left",
-            xshift=-10 if side == "left" else 10,
-            yshift=8 if side == "left" else -8,
-        )
+        sign = -1 if side == "left" else 1
+        place = {
+            "xanchor": "right" if sign < 0 else "left",
+            "xshift": 10 * sign,
+            "yshift": -8 * sign,
+        }
+        write(fig, f"<b>{name}</b>", x, y, size=13, color=look.color, **place)
     worst = int(np.abs(before[:, 0] - before[:, 1]).argmax())
     alt = (
         f"Reliability before and after calibration: a predicted risk of {three_digits(before[worst, 0])} came true in"

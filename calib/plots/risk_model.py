@@ -95,23 +95,10 @@ def risk_model_diagram(
     draw_rows(fig, curve.edges, rows, curve.with_event, style, events_label, scale, limits)
     set_axes(fig, scale, limits, axis_title(view), observed)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
-    key = (
-        key_entry("━", f"{knots}, 95 % band", style.color)
-        if np.isfinite(curve.spline).any()
-        else ""
-    )
-    write(
-        fig,
-        key,
-        0.02,
-        0.98,
-        size=11,
-        xref="x domain",
-        yref="y domain",
-        xanchor="left",
-        yanchor="top",
-        align="left",
-    )
+    if np.isfinite(curve.spline).any():
+        place = {"xref": "x domain", "xanchor": "left", "yref": "y domain", "yanchor": "top"}
+        key = key_entry("━", f"{knots}, 95 % band", style.color)
+        write(fig, key, 0.02, 0.98, size=11, **place)
     return fig
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.annotations import draw_line, draw_marks, whiskers
+from calib.plots.annotations import draw_line, draw_marks, note, whiskers
 from calib.plots.style import (
     FRAME,
     GRID,
+    HIDDEN,
     Style,
     add_line,
     colored,
@@ -54,18 +55,9 @@ def draw_row(
     drop: float = DROP,
 ) -> None:
     """Draw the mark of a row on its interval, given as value, low and high."""
-    value, low, high = interval
-    draw_marks(
-        fig,
-        [value],
-        [place + drop],
-        style,
-        name,
-        carried,
-        size=size,
-        symbol=symbol,
-        error_x=whiskers(value, low, high, style.color),
-    )
+    at = [interval[0]], [place + drop]
+    bars = whiskers(*interval, style.color)
+    draw_marks(fig, *at, style, name, carried, size=size, symbol=symbol, error_x=bars)
 
 
 def frame_rows(
@@ -96,35 +88,15 @@ def frame_rows(
             (label(row.note, 60), 1, "right"),
         ):
             if text:
-                texts.append(
-                    {
-                        "text": text,
-                        "x": x,
-                        "xref": "paper",
-                        "xanchor": anchor,
-                        "y": place,
-                        "yshift": _LIFT,
-                        "yanchor": "middle",
-                        "showarrow": False,
-                        "font": {"size": 12},
-                    }
-                )
-        lines.append(
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": place + drop,
-                "y1": place + drop,
-                "layer": "below",
-                "line": {"color": GRID, "width": 1},
-            }
-        )
+                at = {"xref": "paper", "xanchor": anchor, "yshift": _LIFT, "yanchor": "middle"}
+                texts.append(note(text, x, place, **at))
+        y = place + drop
+        look = {"layer": "below", "line": {"color": GRID, "width": 1}}
+        lines.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, **look})
     # All at once: plotly checks every one again with each that is added.
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     fig.layout.shapes = [*fig.layout.shapes, *lines]
-    set_y(fig, visible=False, range=[max(len(labels), 1) - 0.5, -0.5], fixedrange=True)
+    set_y(fig, range=[max(len(labels), 1) - 0.5, -0.5], **HIDDEN)
     # Ticks in place of a grid, which would strike the text through.
     set_x(fig, ticks="outside", ticklen=5, tickcolor=GRID, nticks=6)
 

@@ -84,6 +84,9 @@ _LINE = 16
 FRAME = _TOP + _BOTTOM
 """Pixels of every figure's height that its plot does not have."""
 
+HIDDEN = {"visible": False, "fixedrange": True}
+"""Of an axis of rows, which have names in place of ticks."""
+
 Limits = tuple[float, float]
 
 
