@@ -221,6 +221,14 @@ class Counted:
     told: str
 
 
+COUNT_AXIS: dict[str, Any] = {
+    "tickfont_size": 10,
+    "showgrid": False,
+    "zeroline": False,
+    "fixedrange": True,
+    "title": {"text": "rows, √ scale", "font_size": 11, "standoff": 4},
+}
+"""Of an axis of square roots of counts."""
 _NAME_PIXELS = 15
 """Of the line of a group's name."""
 
@@ -293,12 +301,9 @@ def draw_counts(
                 "range": [-room if len(groups) > 1 else 0, room],
                 "tickvals": list(ticks),
                 "ticktext": list(ticks.values()),
-                "tickfont_size": 10,
-                "showgrid": False,
+                **COUNT_AXIS,
                 "zeroline": len(groups) > 1,
                 "zerolinecolor": GRID,
-                "fixedrange": True,
-                "title": {"text": "rows, √ scale", "font_size": 11, "standoff": 4},
                 **axis,
             }
         },

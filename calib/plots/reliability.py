@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +14,15 @@ from calib.evaluation import SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief, percent
 from calib.numerics import Floats, Ints, log_odds_of
-from calib.plots.annotations import carry, draw_line, draw_marks, fill_between, whiskers, write
+from calib.plots.annotations import (
+    COUNT_AXIS,
+    carry,
+    draw_line,
+    draw_marks,
+    fill_between,
+    whiskers,
+    write,
+)
 from calib.plots.axes import (
     LEAST,
     Scale,
@@ -136,36 +144,43 @@ def reliability_diagram(
     """
     curve = parts.curve
     drawn = [parts] if behind is None else [behind, parts]
-    limits = limits or common_limits(drawn, scale)
-    place = partial(on_scale, scale=scale, limits=limits)
     wording = view.wording
-    across, up = "probability", "frequency"
-    names = across, up
+    names = ("probability", "frequency")
+    across, up = names
     if curve.target is None:
-        across = axis_title(view)
-        up = wording.observed_label
-        names = wording.predicted_label, up
+        names = wording.predicted_label, wording.observed_label
+        across, up = axis_title(view), names[1]
     fig = go.Figure()
+    square = Square(fig, scale, limits or common_limits(drawn, scale), *names)
     alt = _describe(curve, f" of {title}" if title else "", view)
     quiet(fig, diagram_height(side), alt=alt, title=title, left=_LEFT, right=_RIGHT)
     if band:
-        _draw_band(fig, parts.band, place)
-    draw_diagonal(fig, scale, limits)
+        square.draw_band(parts.band)
+    square.draw_diagonal()
     if behind is not None:
         grey = Style(NEUTRAL)
-        _draw_isotonic(fig, behind.line, grey, place, limits, names, "raw, isotonic", 1.2)
-        _draw_dots(fig, behind.curve, grey, place, names, "raw", 6)
-    _draw_isotonic(fig, parts.line, style, place, limits, names, "isotonic", 2)
-    _draw_dots(fig, curve, style, place, names, "bins", 9)
+        square.draw_isotonic(behind.line, grey, "raw, isotonic", 1.2)
+        square.draw_dots(behind.curve, grey, "raw", 6)
+    square.draw_isotonic(parts.line, style, "isotonic", 2)
+    square.draw_dots(curve, style, "bins", 9)
     if marked is not None:
-        _draw_ring(fig, marked, style, place, names)
+        square.draw_ring(marked, style)
     group = wording.positive_label if curve.target is None else "of the class"
-    beyond = draw_rows(fig, COUNT_EDGES, parts.rows, parts.right, style, group, scale, limits)
-    _draw_means(fig, curve, style, place, names)
-    set_axes(fig, scale, limits, across, up)
-    square = side - MARGINS
-    _write_key(fig, style, behind is not None, band, square)
-    _write_rows(fig, parts, group, names, beyond, square)
+    beyond = square.draw_rows(COUNT_EDGES, parts.rows, parts.right, style, group)
+    square.draw_means(curve, style)
+    square.set_axes(across, up)
+    wide = side - MARGINS >= _NAMED
+    key = [key_entry("●", "raw model", NEUTRAL)] if behind is not None else []
+    if wide:
+        key += [key_entry("━", "isotonic", style.color)]
+        key += [key_entry("▒", "95 % of calibrated models", NEUTRAL)] if band else []
+    _write_above(fig, "   ".join(key), "y", 4)
+    predicted, observed = ("mean " + names[0], names[1]) if wide else ("mean", "observed")
+    means = f"┃ {observed} {percent(curve.mean_accuracy)}   ┇ {predicted} {percent(curve.mean_confidence)}"
+    _write_above(fig, means, "y2", 0)
+    if wide:
+        counts = f"{int(parts.rows.sum()):,} rows, {int(parts.right.sum()):,} {group}"
+        _write_above(fig, f"{counts}; {beyond:,} beyond the axis" if beyond else counts, "y2", 14)
     return fig
 
 
@@ -185,227 +200,162 @@ def explain_diagram(view: View, parts: DiagramParts | None = None) -> str:
     )
 
 
-def draw_diagonal(fig: go.Figure, scale: Scale, limits: Limits) -> None:
-    """Draw where the observed rate equals what is predicted."""
-    ends = on_scale(np.array(limits), scale, limits)
-    draw_line(fig, ends, ends, DOTTED, width=1.2)
+@dataclass(frozen=True)
+class Square:
+    """Axes of predicted against observed probabilities, with a histogram of the rows beneath.
 
-
-def set_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str) -> None:
-    """Give both axes of probabilities one unit and their titles, above the histogram of rows."""
-    axis = probability_axis(scale, limits)
-    if scale == "linear":
-        axis["tickformat"] = ".1%" if limits[1] - limits[0] <= 0.02 else ".0%"
-    stretched = ", log-odds scale" if scale == "logit" else ""
-    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"}
-    bottom = _rows_share(fig, _ROWS_PIXELS + _GAP_PIXELS)
-    set_layout(
-        fig,
-        xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
-        yaxis={**axis, "domain": [bottom, 1], "title_text": up, **square},
-    )
-
-
-def _rows_share(fig: go.Figure, pixels: float) -> float:
-    """Pixels as a share of the height of the plot."""
-    return pixels / (fig.layout.height - FRAME)
-
-
-def draw_rows(
-    fig: go.Figure,
-    edges: Floats,
-    rows: Ints | Floats,
-    right: Ints | Floats,
-    style: Style,
-    group: str,
-    scale: Scale,
-    limits: Limits,
-) -> int:
-    """Draw a histogram of all rows and of a group of them, both on one square-root scale.
-
-    Parameters
+    Attributes
     ----------
     fig : framed by :func:`calib.plots.style.quiet`.
-    edges : (m + 1,) increasing probabilities between which rows are counted.
-    rows, right : (m,) counts of all rows and of the group.
-    style : of the method.
-    group : name of the group, "with the event".
-
-    Returns
-    -------
-    int
-        Number of rows beyond the ends of the axis, which are not drawn.
+    scale : "linear" or "logit".
+    limits : ends of both axes, as probabilities.
+    predicted, observed : names of both in hovers and tables.
     """
-    low, high = on_scale(np.array(limits), scale, limits)
-    grid = np.linspace(low, high, _CELLS + 1)
-    places = edges if scale == "linear" else log_odds_of(edges, LEAST / 1000)
-    clipped = np.clip(places, grid[0], grid[-1])
-    inside = np.diff(clipped) / np.diff(places)
-    low, high = (from_scale(ends, scale) for ends in (grid[:-1], grid[1:]))
-    most = 1.0
-    colors = (
-        {"color": fade(NEUTRAL, 0.25), "line": {"color": NEUTRAL, "width": 0.8}},
-        {"color": style.color, "line_width": 0},
-    )
-    for name, counts, marker in zip(("rows", group), (rows, right), colors, strict=True):
-        cells = regrid(clipped, counts * inside, grid)
-        most = max(most, float(cells.max(initial=0)))
-        fig.add_bar(
-            x=(grid[:-1] + grid[1:]) / 2,
-            y=np.sqrt(cells),
-            width=np.diff(grid),
-            name=name,
-            yaxis="y2",
-            marker=marker,
-            **carry(
-                f"{{rows:,.0f}} {'rows' if name == 'rows' else f'rows {name}'}<br>{{low:.3r}} to {{high:.3r}}",
-                low=low,
-                high=high,
-                rows=cells,
-            ),
+
+    fig: go.Figure
+    scale: Scale
+    limits: Limits
+    predicted: str
+    observed: str
+
+    def place(self, probs: Floats) -> Floats:
+        """Places of probabilities on either axis."""
+        return on_scale(probs, self.scale, self.limits)
+
+    def draw_diagonal(self) -> None:
+        """Draw where the observed rate equals what is predicted."""
+        ends = self.place(np.array(self.limits))
+        draw_line(self.fig, ends, ends, DOTTED, width=1.2)
+
+    def set_axes(self, across: str, up: str) -> None:
+        """Give both axes one unit and their titles, above the histogram of rows."""
+        axis = probability_axis(self.scale, self.limits)
+        if self.scale == "linear":
+            narrow = self.limits[1] - self.limits[0] <= 0.02
+            axis["tickformat"] = ".1%" if narrow else ".0%"
+        stretched = ", log-odds scale" if self.scale == "logit" else ""
+        square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"}
+        bottom = self._share(_ROWS_PIXELS + _GAP_PIXELS)
+        beneath = {"anchor": "y2", "constrain": "domain", "title_text": across + stretched}
+        above = {"domain": [bottom, 1], "title_text": up}
+        set_layout(self.fig, xaxis=axis | beneath, yaxis=axis | above | square)
+
+    def _share(self, pixels: float) -> float:
+        """Pixels as a share of the height of the plot."""
+        return pixels / (self.fig.layout.height - FRAME)
+
+    def draw_rows(
+        self, edges: Floats, rows: Ints | Floats, right: Ints | Floats, style: Style, group: str
+    ) -> int:
+        """Draw a histogram of all rows and of a group of them, both on one square-root scale.
+
+        Parameters
+        ----------
+        edges : (m + 1,) increasing probabilities between which rows are counted.
+        rows, right : (m,) counts of all rows and of the group.
+        style : of the method.
+        group : name of the group, "with the event".
+
+        Returns
+        -------
+        int
+            Number of rows beyond the ends of the axis, which are not drawn.
+        """
+        grid = np.linspace(*self.place(np.array(self.limits)), _CELLS + 1)
+        places = edges if self.scale == "linear" else log_odds_of(edges, LEAST / 1000)
+        clipped = np.clip(places, grid[0], grid[-1])
+        inside = np.diff(clipped) / np.diff(places)
+        ends = from_scale(grid, self.scale)
+        most = 1.0
+        colors = (
+            {"color": fade(NEUTRAL, 0.25), "line": {"color": NEUTRAL, "width": 0.8}},
+            {"color": style.color, "line_width": 0},
         )
-    tick = 10 ** int(np.log10(most))
-    ticks = [0, tick, *([tick // 10] if tick >= 100 else [])]
-    axis = {
-        "domain": [0, _rows_share(fig, _ROWS_PIXELS)],
-        "anchor": "x",
-        "range": [0, 1.04 * np.sqrt(most)],
-        "tickvals": np.sqrt(ticks).tolist(),
-        "ticktext": [f"{count:,}" for count in ticks],
-        "tickfont_size": 10,
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-        "title": {"text": "rows, √ scale", "font_size": 11, "standoff": 4},
-    }
-    set_layout(fig, yaxis2=axis)
-    return round(float(rows @ (1 - inside)))
+        for name, counts, marker in zip(("rows", group), (rows, right), colors, strict=True):
+            cells = regrid(clipped, counts * inside, grid)
+            most = max(most, float(cells.max(initial=0)))
+            bars = {"x": (grid[:-1] + grid[1:]) / 2, "y": np.sqrt(cells), "width": np.diff(grid)}
+            kind = "rows" if name == "rows" else f"rows {name}"
+            hover = f"{{rows:,.0f}} {kind}<br>{{low:.3r}} to {{high:.3r}}"
+            carried = carry(hover, low=ends[:-1], high=ends[1:], rows=cells)
+            self.fig.add_bar(name=name, yaxis="y2", marker=marker, **bars, **carried)
+        tick = 10 ** int(np.log10(most))
+        ticks = [0, tick, *([tick // 10] if tick >= 100 else [])]
+        axis = {
+            "domain": [0, self._share(_ROWS_PIXELS)],
+            "anchor": "x",
+            "range": [0, 1.04 * np.sqrt(most)],
+            "tickvals": np.sqrt(ticks).tolist(),
+            "ticktext": [f"{count:,}" for count in ticks],
+            **COUNT_AXIS,
+        }
+        set_layout(self.fig, yaxis2=axis)
+        return round(float(rows @ (1 - inside)))
 
+    def draw_band(self, band: ConsistencyBand) -> None:
+        """Draw the consistency band, with its numbers where a pointer is."""
+        x, low, high = map(self.place, (band.confidence, band.low, band.high))
+        fill_between(self.fig, x, low, high, fade(NEUTRAL, 0.22))
+        columns = {"mean_confidence": band.confidence, "low": band.low, "high": band.high}
+        hover = carry("calibrated: {low:.3r} to {high:.3r}", **columns)
+        unseen = Style("rgba(0,0,0,0)")
+        draw_line(self.fig, x, high, unseen, "consistency band", hover, width=0)
 
-def _draw_band(fig: go.Figure, band: ConsistencyBand, place: Any) -> None:
-    x, low, high = map(place, (band.confidence, band.low, band.high))
-    fill_between(fig, x, low, high, fade(NEUTRAL, 0.22))
-    hover = carry(
-        "calibrated: {low:.3r} to {high:.3r}",
-        mean_confidence=band.confidence,
-        low=band.low,
-        high=band.high,
-    )
-    draw_line(fig, x, high, Style("rgba(0,0,0,0)"), "consistency band", hover, width=0)
+    def draw_isotonic(self, line: CorpCurve, style: Style, trace: str, width: float) -> None:
+        """Draw the isotonic curve where it lies between the limits."""
+        x, y = line.confidence, line.accuracy
+        low, high = self.limits
+        inside = (x >= low) & (x <= high) & (y >= low) & (y <= high)
+        hover = carry(
+            f"isotonic: {{rows:,d}} rows of a step{self._hover(self.predicted)}",
+            **{self.predicted: x, self.observed: y},
+            rows=line.count,
+        )
+        drawn = np.where(inside, self.place(y), np.nan)
+        draw_line(self.fig, self.place(x), drawn, Style(style.color), trace, hover, width=width)
 
+    def _hover(self, predicted: str) -> str:
+        """Lines of a hover with both means."""
+        return f"<br>{predicted} {{{predicted}:.3r}}<br>{self.observed} {{{self.observed}:.3r}}"
 
-def _draw_isotonic(
-    fig: go.Figure,
-    line: CorpCurve,
-    style: Style,
-    place: Any,
-    limits: Limits,
-    names: tuple[str, str],
-    trace: str,
-    width: float,
-) -> None:
-    """Draw the isotonic curve where it lies between the limits."""
-    x, y = line.confidence, line.accuracy
-    inside = (x >= limits[0]) & (x <= limits[1]) & (y >= limits[0]) & (y <= limits[1])
-    said, outcome = names
-    hover = carry(
-        f"isotonic: {{rows:,d}} rows of a step<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}",
-        **{said: x, outcome: y},
-        rows=line.count,
-    )
-    drawn = np.where(inside, place(y), np.nan)
-    draw_line(fig, place(x), drawn, Style(style.color), trace, hover, width=width)
+    def draw_dots(self, curve: ReliabilityCurve, style: Style, trace: str, size: int) -> None:
+        """Draw the bins with their intervals."""
+        predicted = f"mean {self.predicted}"
+        ends = curve.confidence, curve.accuracy, curve.low, curve.high
+        x, y, low, high = map(self.place, ends)
+        hover = carry(
+            f"{{count:,d}} rows{self._hover(predicted)} ({{low:.3r}} to {{high:.3r}})",
+            bin=np.arange(len(curve.count)),
+            count=curve.count,
+            **{predicted: curve.confidence, self.observed: curve.accuracy},
+            low=curve.low,
+            high=curve.high,
+        )
+        bars = whiskers(y, low, high, style.color, 1.6 if trace == "bins" else 1.0)
+        more = {"size": size, "cliponaxis": False, "error_y": bars}
+        draw_marks(self.fig, x, y, style, trace, hover, **more)
 
+    def draw_ring(self, marked: tuple[float, float], style: Style) -> None:
+        """Mark the means of selected rows."""
+        x, y = (np.array([value]) for value in marked)
+        labels = f"mean {self.predicted} {{x:.3r}}<br>{self.observed} {{y:.3r}}"
+        hover = carry(f"selected rows<br>{labels}", x=x, y=y)
+        ring = Style(style.color, "circle-open")
+        more = {"size": 22, "cliponaxis": False}
+        draw_marks(self.fig, self.place(x), self.place(y), ring, "selected rows", hover, **more)
 
-def _draw_dots(
-    fig: go.Figure,
-    curve: ReliabilityCurve,
-    style: Style,
-    place: Any,
-    names: tuple[str, str],
-    trace: str,
-    size: int,
-) -> None:
-    said, outcome = f"mean {names[0]}", names[1]
-    x, y, low, high = map(place, (curve.confidence, curve.accuracy, curve.low, curve.high))
-    hover = carry(
-        f"{{count:,d}} rows<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}} ({{low:.3r}} to {{high:.3r}})",
-        bin=np.arange(len(curve.count)),
-        count=curve.count,
-        **{said: curve.confidence, outcome: curve.accuracy},
-        low=curve.low,
-        high=curve.high,
-    )
-    thickness = 1.6 if trace == "bins" else 1.0
-    bars = whiskers(y, low, high, style.color, thickness)
-    draw_marks(fig, x, y, style, trace, hover, size=size, cliponaxis=False, error_y=bars)
-
-
-def _draw_ring(
-    fig: go.Figure,
-    marked: tuple[float, float],
-    style: Style,
-    place: Any,
-    names: tuple[str, str],
-) -> None:
-    x, y = (np.array([value]) for value in marked)
-    hover = carry(f"selected rows<br>mean {names[0]} {{x:.3r}}<br>{names[1]} {{y:.3r}}", x=x, y=y)
-    ring = Style(style.color, "circle-open")
-    draw_marks(fig, place(x), place(y), ring, "selected rows", hover, size=22, cliponaxis=False)
-
-
-def _draw_means(
-    fig: go.Figure,
-    curve: ReliabilityCurve,
-    style: Style,
-    place: Any,
-    names: tuple[str, str],
-) -> None:
-    """Draw the means of all rows on the histogram: predicted dashed, observed solid."""
-    top = fig.layout.yaxis2.range[1]
-    for name, value, look in (
-        (f"mean {names[0]}", curve.mean_confidence, Style(style.color, dash="4px")),
-        (names[1], curve.mean_accuracy, Style(style.color)),
-    ):
-        x = float(place(np.array(value)))
-        hover = {"hovertemplate": f"{name} {value:.3g}<extra></extra>"}
-        edge = Style(fade("#FFFFFF", 0.7), dash=look.dash)
-        draw_line(fig, [x, x], [0, top], edge, width=4, yaxis="y2")
-        draw_line(fig, [x, x], [0, top], look, name, hover, yaxis="y2")
-
-
-def _write_key(fig: go.Figure, style: Style, behind: bool, band: bool, square: int) -> None:
-    """Name the marks above the plot."""
-    entries = [key_entry("●", "raw model", NEUTRAL)] if behind else []
-    entries += [key_entry("━", "isotonic", style.color)]
-    if band:
-        entries += [key_entry("▒", "95 % of calibrated models", NEUTRAL)]
-    if square < _NAMED:
-        entries = entries[:1] if behind else []
-    _write_above(fig, "   ".join(entries), "y", 4)
-
-
-def _write_rows(
-    fig: go.Figure,
-    parts: DiagramParts,
-    group: str,
-    names: tuple[str, str],
-    beyond: int,
-    square: int,
-) -> None:
-    """Write the means and the numbers of rows between the square and the histogram."""
-    curve = parts.curve
-    said, outcome = ("mean " + names[0], names[1]) if square >= _NAMED else ("mean", "observed")
-    means = (
-        f"┃ {outcome} {percent(curve.mean_accuracy)}   ┇ {said} {percent(curve.mean_confidence)}"
-    )
-    _write_above(fig, means, "y2", 0)
-    if square < _NAMED:
-        return
-    counts = f"{int(parts.rows.sum()):,} rows, {int(parts.right.sum()):,} {group}"
-    if beyond:
-        counts += f"; {beyond:,} beyond the axis"
-    _write_above(fig, counts, "y2", 14)
+    def draw_means(self, curve: ReliabilityCurve, style: Style) -> None:
+        """Draw the means of all rows on the histogram: predicted dashed, observed solid."""
+        top = self.fig.layout.yaxis2.range[1]
+        for name, value, look in (
+            (f"mean {self.predicted}", curve.mean_confidence, Style(style.color, dash="4px")),
+            (self.observed, curve.mean_accuracy, Style(style.color)),
+        ):
+            line = [float(self.place(np.array(value)))] * 2, [0, top]
+            hover = {"hovertemplate": f"{name} {value:.3g}<extra></extra>"}
+            edge = Style(fade("#FFFFFF", 0.7), dash=look.dash)
+            draw_line(self.fig, *line, edge, width=4, yaxis="y2")
+            draw_line(self.fig, *line, look, name, hover, yaxis="y2")
 
 
 def _write_above(fig: go.Figure, text: str, axis: str, shift: int) -> None:

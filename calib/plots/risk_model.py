@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,16 +10,8 @@ import plotly.graph_objects as go
 from calib.evaluation.view import EVENT, View
 from calib.metrics.risk_panel import RiskCurve
 from calib.plots.annotations import carry, draw_line, fill_between, write
-from calib.plots.axes import Scale, on_scale, probability_limits
-from calib.plots.reliability import (
-    RARE,
-    SIDE,
-    axis_title,
-    diagram_height,
-    draw_diagonal,
-    draw_rows,
-    set_axes,
-)
+from calib.plots.axes import Scale, probability_limits
+from calib.plots.reliability import RARE, SIDE, Square, axis_title, diagram_height
 from calib.plots.style import Limits, Style, fade, key_entry, quiet, three_digits
 
 
@@ -66,20 +57,20 @@ def risk_model_diagram(
     if scale is None:
         scale = risk_scale(curve)
     limits = risk_limits([curve], scale) if limits is None else limits
-    place = partial(on_scale, scale=scale, limits=limits)
     predicted, observed = view.wording.predicted_label, view.wording.observed_label
     events_label = view.wording.positive_label
     fig = go.Figure()
-    x = place(curve.risk)
-    fill_between(fig, x, place(curve.low), place(curve.high), fade(style.color, 0.18))
-    draw_diagonal(fig, scale, limits)
+    square = Square(fig, scale, limits, predicted, observed)
+    x, y, low, high = map(square.place, (curve.risk, curve.spline, curve.low, curve.high))
+    fill_between(fig, x, low, high, fade(style.color, 0.18))
+    square.draw_diagonal()
     told = carry(
         f"spline<br>{predicted} {{{predicted}:.3r}}<br>{observed} {{{observed}:.3r}} ({{low:.3r}} to {{high:.3r}})",
         **{predicted: curve.risk, observed: curve.spline},
         low=curve.low,
         high=curve.high,
     )
-    draw_line(fig, x, place(curve.spline), Style(style.color), "spline", told, width=2.2)
+    draw_line(fig, x, y, Style(style.color), "spline", told, width=2.2)
     events = float(curve.with_event.sum())
     others = float(curve.without.sum())
     quiet(
@@ -92,8 +83,8 @@ def risk_model_diagram(
         f" {_farthest(curve)}",
     )
     rows = curve.with_event + curve.without
-    draw_rows(fig, curve.edges, rows, curve.with_event, style, events_label, scale, limits)
-    set_axes(fig, scale, limits, axis_title(view), observed)
+    square.draw_rows(curve.edges, rows, curve.with_event, style, events_label)
+    square.set_axes(axis_title(view), observed)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
     if np.isfinite(curve.spline).any():
         place = {"xref": "x domain", "xanchor": "left", "yref": "y domain", "yanchor": "top"}
