@@ -9,10 +9,17 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, draw_marks, fill_between, label_line_ends
+from calib.plots.annotations import (
+    carry,
+    draw_line,
+    draw_marks,
+    fill_between,
+    label_line_ends,
+    write,
+)
 from calib.plots.axes import span
 from calib.plots.style import (
-    Limits,
+    HIDDEN,
     Style,
     fade,
     one_each,
@@ -20,6 +27,7 @@ from calib.plots.style import (
     quiet,
     set_layout,
     set_x,
+    set_y,
     three_digits,
 )
 
@@ -76,52 +84,26 @@ def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True)
     limits = max(low, -0.05 * high), high  # no measure is negative
     value = ".3~p" if percent else ".3r"
     for arm in arms:
-        known = np.isfinite(arm.low) & np.isfinite(arm.high)
-        if known.sum() >= 2:
-            fill_between(
-                fig,
-                arm.labels[known],
-                arm.low[known],
-                arm.high[known],
-                fade(arm.style.color, 0.13),
-                limits,
-            )
+        fill_between(fig, arm.labels, arm.low, arm.high, fade(arm.style.color, 0.13), limits)
         _rounds(fig, arm, name, value)
     for arm in arms:
         faint = Style(fade(arm.style.color, 0.45), dash="dot")
         draw_line(fig, [arm.labels[-1], reach[1]], [arm.mean[-1]] * 2, faint, width=1)
         _line(fig, arm, name, value)
     said = one_each({arm.title: _said(arm, percent) for arm in arms}) or _NOTHING
-    quiet(
-        fig,
-        HEIGHT,
-        alt=f"{name} against labels asked for. {said}.",
-        title=f"{name} by labels asked for",
-    )
+    alt = f"{name} against labels asked for. {said}."
+    quiet(fig, HEIGHT, alt=alt, title=f"{name} by labels asked for")
     if not arms:
-        fig.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+        write(fig, _NOTHING, 0.5, 0.5, xref="paper", yref="paper")
     floor = _rug(fig, [arm for arm in arms if len(arm.calibrated)])
     # Whole numbers of labels, also where there are few.
     ticks = {"dtick": 1} if reach[1] - reach[0] < 7 else {"nticks": 7}
-    set_x(
-        fig,
-        title_text="labels asked for",
-        range=reach,
-        tickformat=",d",
-        **ticks,
-        anchor="free",
-        position=0,
-    )
-    fig.layout.yaxis.update(
-        range=limits,
-        domain=[floor, 1],
-        nticks=6,
-        tickformat=".3~p" if percent else "~g",
-        title_text=name if name.isupper() else name.lower(),
-    )
-    label_line_ends(
-        fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], limits
-    )
+    beneath = {"anchor": "free", "position": 0}
+    set_x(fig, title_text="labels asked for", range=reach, tickformat=",d", **ticks, **beneath)
+    axis = {"domain": [floor, 1], "nticks": 6, "tickformat": ".3~p" if percent else "~g"}
+    set_y(fig, range=limits, title_text=name if name.isupper() else name.lower(), **axis)
+    ends = [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms]
+    label_line_ends(fig, ends, limits)
     return fig
 
 
@@ -150,48 +132,23 @@ def _line(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
         high=arm.high,
     )
     draw_line(fig, arm.labels, arm.mean, arm.style, arm.title, told, width=2.2)
-    draw_marks(
-        fig,
-        arm.labels[-1:],
-        arm.mean[-1:],
-        arm.style,
-        f"{arm.title}, end",
-        size=11,
-        cliponaxis=False,
-    )
+    end = arm.labels[-1:], arm.mean[-1:]
+    draw_marks(fig, *end, arm.style, f"{arm.title}, end", size=11, cliponaxis=False)
 
 
 def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:
     """Strokes beneath the curves on an axis of their own; the share of the height that they take."""
     for place, arm in enumerate(arms):
-        told = {
-            "hovertemplate": f"{plain(arm.title)}<br>a batch for calibration, then %{{x:,d}} labels<extra></extra>"
-        }
-        draw_marks(
-            fig,
-            arm.calibrated,
-            np.full(len(arm.calibrated), -place),
-            arm.style,
-            arm.title,
-            told,
-            size=9,
-            symbol="line-ns-open",
-            yaxis="y2",
-            cliponaxis=False,
+        hover = (
+            f"{plain(arm.title)}<br>a batch for calibration, then %{{x:,d}} labels<extra></extra>"
         )
+        look = {"symbol": "line-ns-open", "yaxis": "y2", "cliponaxis": False}
+        at = arm.calibrated, np.full(len(arm.calibrated), -place)
+        draw_marks(fig, *at, arm.style, arm.title, {"hovertemplate": hover}, **look)
     if not arms:
         return 0.0
-    limits: Limits = (0.5 - len(arms), 0.5)
-    set_layout(
-        fig,
-        yaxis2={
-            "domain": [0, _RUG * len(arms)],
-            "range": limits,
-            "visible": False,
-            "fixedrange": True,
-            "anchor": "x",
-        },
-    )
+    axis = {"domain": [0, _RUG * len(arms)], "range": (0.5 - len(arms), 0.5), "anchor": "x"}
+    set_layout(fig, yaxis2=axis | HIDDEN)
     return _RUG * (len(arms) + 0.5)
 
 

@@ -286,7 +286,7 @@ def draw_counts(
         at = names_at or ("left" if fewer_left else "right")
         # Beside the last cell, whose bar can be as tall as any.
         beside = 1.5 / n
-        place = {"xref": "x domain", "xanchor": at, "yref": f"{yaxis} domain"}
+        place: dict[str, Any] = {"xref": "x domain", "xanchor": at, "yref": f"{yaxis} domain"}
         place |= {"yanchor": "top"} if side > 0 else {"yanchor": "bottom", "yshift": lift}
         x = beside if at == "left" else 1 - beside
         write(fig, f"{group.count.sum():,.0f} {group.name}", x, max(side, 0), size=11, **place)

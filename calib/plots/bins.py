@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -171,8 +172,8 @@ def _draw_binning(
             bins=found.n_bins,
             error=errors,
         )
-        size = {"width": 2, "markers": 6} if kind == "ECE" else {"width": 1.3}
-        draw_line(fig, x, errors, look, plain(method), told, **size, **panel)
+        size: dict[str, Any] = {"width": 2, "markers": 6} if kind == "ECE" else {"width": 1.3}
+        draw_line(fig, x, errors, look, plain(method), told, **size | panel)
 
 
 def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -176,8 +176,8 @@ def risk_diagram(
     ]
     top = max(accepted, *highest, chosen.high[-1]) or 1.0
     limits = -0.02 * top, 1.08 * top
-    band = (part[drawn[-1]] for part in (chosen.coverage, chosen.low, chosen.high))
-    fill_between(fig, *band, fade(style.color, 0.14), limits)
+    x, low, high = (part[drawn[-1]] for part in (chosen.coverage, chosen.low, chosen.high))
+    fill_between(fig, x, low, high, fade(style.color, 0.14), limits)
     shares = np.linspace(0.0, 1.0, 201)
     draw_line(fig, shares, chosen.best_risk(shares), DOTTED, "best possible order", width=1.5)
     fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
@@ -273,7 +273,7 @@ def threshold_chart(
         )
     ]
     early = at < (edges[0] + edges[-1]) / 2
-    clear = "right" if early else "left"
+    clear: Literal["left", "right"] = "right" if early else "left"
     unit = wording.predicted_label
     draw_counts(fig, edges, from_scale(edges, scale), groups, unit, names_at=clear, lift=8)
     fig.add_vline(at, line={"color": style.color, "width": 3}, name="threshold")
@@ -297,7 +297,7 @@ def _mark_useful(fig: go.Figure, useful: tuple[float, float], scale: Scale, styl
     low, high = (f"{100 * end:.2g} %" for end in useful)
     hover = f"of use at thresholds from {low} to {high}:<br>more net benefit than acting on all and on none"
     carried = {"hovertemplate": f"{hover}<extra></extra>"}
-    bar = {"width": 9, "cliponaxis": False}
+    bar: dict[str, Any] = {"width": 9, "cliponaxis": False}
     draw_line(fig, places, [foot, foot], Style(style.color), carried=carried, **bar)
     key = key_entry("▬", "of use", style.color)
     set_x(fig, title_text=f"{fig.layout.xaxis.title.text}   {key}")

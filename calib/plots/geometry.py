@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -91,7 +92,7 @@ def success_curve(
         Counted("right", histogram.right, RIGHT, "right"),
         Counted("wrong", histogram.wrong, NEUTRAL, "wrong"),
     ]
-    beneath = {"anchor": "x", "domain": (0.0, 0.22)}
+    beneath: dict[str, Any] = {"anchor": "x", "domain": (0.0, 0.22)}
     draw_counts(fig, histogram.edges, histogram.edges, groups, "separation", "y2", **beneath)
     set_layout(
         fig,

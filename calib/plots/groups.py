@@ -44,7 +44,7 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
         style = style_of(group, view)
         interval = tuple(100 * end for end in group.gap)
         symbol = "circle-open" if group.severity == "caution" else None
-        look = {"size": 9, "symbol": symbol, "drop": DROP}
+        look: dict[str, Any] = {"size": 9, "symbol": symbol, "drop": DROP}
         draw_row(fig, place, interval, style, group.name, _hover(group, view), **look)
         labels.append(RowLabel(group.name, color=None if style is FINE else style.color))
         cells = points(group.gap.value), f"{group.rows:,}", f"{group.events:,}"
@@ -79,7 +79,7 @@ def _columns(view: View) -> tuple[tuple[str, int], ...]:
 
 def _text(text: str, place: float, shift: int) -> dict[str, Any]:
     head = place < 0
-    at = {"xref": "paper", "xanchor": "right", "yanchor": "middle"}
+    at: dict[str, Any] = {"xref": "paper", "xanchor": "right", "yanchor": "middle"}
     at |= {"xshift": shift, "yshift": 28 if head else 12}
     return note(text, 1, max(place, 0), color=GUIDE if head else None, **at)
 

@@ -64,21 +64,14 @@ def latent_function(
     """
     fig = go.Figure()
     _, curve, style = lines[0]
-    references = {
-        name: values
-        for name, values in (
-            (curve.prior_name, curve.prior),
-            ("temperature", curve.temperature),
-            ("truth", curve.truth),
-        )
-        if values is not None
-    }
+    names = curve.prior_name, "temperature", "truth"
+    lines_beside = zip(names, (curve.prior, curve.temperature, curve.truth), strict=True)
+    references = {name: values for name, values in lines_beside if values is not None}
     bands = [edge for _, each, _ in lines for edge in _bands(each.mean, each.sd)[0]]
     limits = span(*bands, *references.values(), pad=0.06)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        _draw_bands(
-            fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits
-        )
+        edges = _bands(seen.mean, seen.sd)
+        _draw_bands(fig, seen.inputs, edges, look, filled=not later, ends=limits)
     ends = [
         _draw_reference(fig, curve, name, references[name], temperature_style)
         for name in references
@@ -97,9 +90,8 @@ def latent_function(
         Counted("true class", curve.density_label, style.color, f"{of} that are the true class"),
         Counted("other classes", curve.density_other, NEUTRAL, f"{of} that are other classes"),
     ]
-    draw_counts(
-        fig, curve.density_edges, curve.density_edges, groups, x_title, "y2", domain=[0, 0.17]
-    )
+    cells = curve.density_edges
+    draw_counts(fig, cells, cells, groups, x_title, "y2", domain=[0, 0.17])
     across = [float(curve.inputs[0]), float(curve.inputs[-1])]
     set_layout(
         fig,
@@ -125,20 +117,12 @@ def _at_inducing(curve: LatentCurve) -> tuple[Floats, Floats]:
 def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
     """The picture in one sentence."""
     name, curve, _ = lines[0]
-    place, mean, low, high, given = (
-        three_digits(float(value))
-        for value in (
-            curve.inputs[-1],
-            curve.mean[-1],
-            curve.mean[-1] - curve.sd[-1],
-            curve.mean[-1] + curve.sd[-1],
-            curve.prior[-1],
-        )
-    )
+    ends = curve.inputs, curve.mean, *_bands(curve.mean, curve.sd)[1], curve.prior
+    place, mean, low, high, prior = (three_digits(float(values[-1])) for values in ends)
     beside = f", beside {', '.join(name for name, _, _ in lines[1:])}" if len(lines) > 1 else ""
     return (
         f"{y_title.capitalize()}, over {x_title} for {name}{beside}: at {place} it gives {mean} (1 sd: {low} to {high})"
-        f" where {curve.prior_name} gives {given}; {len(curve.inducing)} inducing points in the picture."
+        f" where {curve.prior_name} gives {prior}; {len(curve.inducing)} inducing points in the picture."
     )
 
 
@@ -191,17 +175,10 @@ def _draw_inducing_points(
         low_2_sd=low2,
         high_2_sd=high2,
     )
-    draw_marks(
-        fig,
-        x,
-        y,
-        style,
-        f"inducing points of {name}",
-        told,
-        size=10 if first else 7,
-        symbol="diamond-open" if first else f"{style.symbol}-open",
-        error_y=narrow if first else None,
-    )
+    look = {"size": 7, "symbol": f"{style.symbol}-open"}
+    if first:
+        look = {"size": 10, "symbol": "diamond-open", "error_y": narrow}
+    draw_marks(fig, x, y, style, f"inducing points of {name}", told, **look)
 
 
 _BAND_ALPHAS = (0.14, 0.22)
@@ -228,9 +205,8 @@ def _draw_bands(
 
 def _reference_style(name: str, temperature: Style) -> Style:
     """Style of a reference line; anything but temperature and truth is a guide."""
-    return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(
-        name, DOTTED
-    )
+    known = {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}
+    return known.get(name, DOTTED)
 
 
 EFFECT_HEIGHT = 400
@@ -251,11 +227,8 @@ def effect_chart(
     """
     curve = lines[0][1]
     scale = curve.scale
-    references = {
-        name: values
-        for name, values in (("temperature", curve.temperature), ("truth", curve.truth))
-        if values is not None
-    }
+    beside = {"temperature": curve.temperature, "truth": curve.truth}
+    references = {name: values for name, values in beside.items() if values is not None}
     after = [curve.accuracy, *references.values(), *(one.after for _, one, _ in lines)]
     (x_limits, x_axis), (y_limits, y_axis) = (
         _effect_axis(values, scale)
@@ -268,14 +241,8 @@ def effect_chart(
     draw_line(fig, across(shared), up(shared), DOTTED, width=1.5)
     x = across(curve.before)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        _draw_bands(
-            fig,
-            x,
-            [(up(low), up(high)) for low, high in seen.bands],
-            look,
-            filled=not later,
-            ends=ends,
-        )
+        edges = [(up(low), up(high)) for low, high in seen.bands]
+        _draw_bands(fig, x, edges, look, filled=not later, ends=ends)
     told = carry(
         "right {accuracy:.3r} (95 %: {low:.3r} to {high:.3r})<br>of {rows:,d} rows at confidence {before:.3r}",
         before=curve.before,
@@ -284,17 +251,9 @@ def effect_chart(
         high=curve.accuracy_high,
         rows=curve.count,
     )
-    y = up(curve.accuracy)
-    draw_marks(
-        fig,
-        x,
-        y,
-        Style(NEUTRAL),
-        "right",
-        told,
-        size=5,
-        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), NEUTRAL, 1),
-    )
+    y, low, high = map(up, (curve.accuracy, curve.accuracy_low, curve.accuracy_high))
+    bars = whiskers(y, low, high, NEUTRAL, 1)
+    draw_marks(fig, x, y, Style(NEUTRAL), "right", told, size=5, error_y=bars)
     labels = [("identity", float(up(shared)[-1]), NEUTRAL)]
     few = 7 if len(x) <= 3 else 0
     for name, values in references.items():

@@ -63,15 +63,11 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     for place, (name, result, style) in enumerate(rows):
         ratio, odds = result.ratio, result.odds
         known = np.isfinite(ratio.value)
-        found = (
-            f"{three_digits(ratio.value)}, odds {three_digits(odds.value)}"
-            if known
-            else _missing(result, view)
-        )
-        labels.append(RowLabel(name, found, style.color))
+        found = f"{three_digits(ratio.value)}, odds {three_digits(odds.value)}"
+        labels.append(RowLabel(name, found if known else _missing(result, view), style.color))
         if np.isfinite(odds.value) and odds.value > 0:
-            ends = "{odds:.3r} ({odds_low:.3r} to {odds_high:.3r})"
-            hover = f"{plain(name)}<br>{view.wording.odds_label} {ends}"
+            interval = "{odds:.3r} ({odds_low:.3r} to {odds_high:.3r})"
+            hover = f"{plain(name)}<br>{view.wording.odds_label} {interval}"
             told = carry(hover, odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high])
             tick = {"size": 15, "symbol": "line-ns-open"}
             at = [odds.value], [place + DROP]
@@ -82,15 +78,12 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
             draw_row(fig, place, ratio, style, name, _told(name, "o / u", ratio, times))
     alt = f"Ratio o / u beside the odds it should equal. {one_each({row.name: row.note for row in labels})}."
     frame_rows(fig, labels, alt=alt, title="Ratio o / u")
-    shown = np.array(
-        [end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval]
-    )
-    shown = np.log10(shown[np.isfinite(shown) & (shown > 0)])
-    low, high = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 1.0)
+    ends = np.array([[result.ratio, result.odds] for _, result, _ in rows])
+    powers = np.log10(ends[np.isfinite(ends) & (ends > 0)])
+    low, high = (float(powers.min()), float(powers.max())) if powers.size else (0.0, 1.0)
     pad = 0.03 * (high - low) + 0.1
-    set_x(
-        fig, **log_axis(low - pad, high + pad), title_text=f"o / u   ( | {view.wording.odds_label})"
-    )
+    title = f"o / u   ( | {view.wording.odds_label})"
+    set_x(fig, **log_axis(low - pad, high + pad), title_text=title)
     return fig
 
 
@@ -161,16 +154,10 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
             **{observed: gaps.accuracy[shown], predicted: gaps.confidence[shown]},
             **_columns(gaps, shown, "over", "under", "gap", "gap_low", "gap_high"),
         )
-        fig.add_bar(
-            x=at,
-            y=np.arange(len(shown)) + _MIDDLE + offset,
-            orientation="h",
-            width=0.17,
-            name=name,
-            marker=overlapping(style.color),
-            error_x=whiskers(at, low, high, style.color, 1.5),
-            **told,
-        )
+        y = np.arange(len(shown)) + _MIDDLE + offset
+        bars = whiskers(at, low, high, style.color, 1.5)
+        look = {"orientation": "h", "width": 0.17, "marker": overlapping(style.color)}
+        fig.add_bar(x=at, y=y, name=name, error_x=bars, **look, **told)
     name, gaps, style = methods[-1]
     labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in shown]
     title = wording.band_title
@@ -232,17 +219,10 @@ def per_class_chart(
             **_columns(gaps, order, "confidence", "accuracy", "over", "under"),
         )
         in_points = 100 * gap
-        draw_marks(
-            fig,
-            in_points,
-            np.arange(len(order)) + DROP + offset,
-            style,
-            name,
-            told,
-            size=7 if offset < 0 else 9,
-            error_x=whiskers(in_points, 100 * low, 100 * high, style.color),
-            text=[plain(each) for each in names],
-        )
+        y = np.arange(len(order)) + DROP + offset
+        bars = whiskers(in_points, 100 * low, 100 * high, style.color)
+        more = {"size": 7 if offset < 0 else 9, "text": [plain(name) for name in names]}
+        draw_marks(fig, in_points, y, style, name, told, error_x=bars, **more)
     name, gaps, _ = methods[-1]
     worst = one_each({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
     alt = f"Mean {wording.gap_label} of {len(order)} rows, {name}, the worst first: {worst}."
@@ -299,9 +279,8 @@ def theorem_chain(
             for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
         ]
     fig.layout.annotations = texts
-    alt = one_each(
-        {name: " ≤ ".join(map(three_digits, theorem.chain)) for name, theorem, _ in chains}
-    )
+    values = {name: " ≤ ".join(map(three_digits, link.chain)) for name, link, _ in chains}
+    alt = one_each(values)
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
     links = " ≤ ".join(LINKS)
     title = "The chain holds in every row"
@@ -314,10 +293,9 @@ def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
     """(text, place) of the labels of the three calibration errors; marks that touch share one, in their middle."""
     clusters: list[list[int]] = []
     for i in (1, 2, 3):
-        if clusters and places[i] - places[clusters[-1][-1]] < touching:
-            clusters[-1].append(i)
-        else:
-            clusters.append([i])
+        if not clusters or places[i] - places[clusters[-1][-1]] >= touching:
+            clusters.append([])
+        clusters[-1].append(i)
     return [
         (" ".join(_SYMBOLS[i] for i in cluster), float(places[cluster].mean()))
         for cluster in clusters

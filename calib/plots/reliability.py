@@ -261,7 +261,8 @@ class Square:
         int
             Number of rows beyond the ends of the axis, which are not drawn.
         """
-        grid = np.linspace(*self.place(np.array(self.limits)), _CELLS + 1)
+        low, high = self.place(np.array(self.limits))
+        grid = np.linspace(low, high, _CELLS + 1)
         places = edges if self.scale == "linear" else log_odds_of(edges, LEAST / 1000)
         clipped = np.clip(places, grid[0], grid[-1])
         inside = np.diff(clipped) / np.diff(places)
@@ -395,7 +396,8 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
             predicted=curve[:, 0],
             observed=curve[:, 1],
         )
-        draw_line(fig, *curve.T, Style(look.color), name, told, width=2.2, markers=8)
+        line = Style(look.color)
+        draw_line(fig, curve[:, 0], curve[:, 1], line, name, told, width=2.2, markers=8)
         x, y = curve[named]
         sign = -1 if side == "left" else 1
         place = {

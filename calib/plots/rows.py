@@ -55,9 +55,11 @@ def draw_row(
     drop: float = DROP,
 ) -> None:
     """Draw the mark of a row on its interval, given as value, low and high."""
-    at = [interval[0]], [place + drop]
-    bars = whiskers(*interval, style.color)
-    draw_marks(fig, *at, style, name, carried, size=size, symbol=symbol, error_x=bars)
+    value, low, high = interval
+    bars = whiskers(value, low, high, style.color)
+    draw_marks(
+        fig, [value], [place + drop], style, name, carried, size=size, symbol=symbol, error_x=bars
+    )
 
 
 def frame_rows(
@@ -88,7 +90,12 @@ def frame_rows(
             (label(row.note, 60), 1, "right"),
         ):
             if text:
-                at = {"xref": "paper", "xanchor": anchor, "yshift": _LIFT, "yanchor": "middle"}
+                at: dict[str, Any] = {
+                    "xref": "paper",
+                    "xanchor": anchor,
+                    "yshift": _LIFT,
+                    "yanchor": "middle",
+                }
                 texts.append(note(text, x, place, **at))
         y = place + drop
         look = {"layer": "below", "line": {"color": GRID, "width": 1}}
