@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_numbers, check_sums, sum_tolerance
+from calib.arrays import as_numbers, check_number, check_sums, sum_tolerance
 from calib.errors import CalibrationError
 from calib.formatting import row_numbers
 from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, blocks, softmax
@@ -119,6 +119,8 @@ def logits(probs: Any, floor: float | None = None) -> Floats:
             "Probabilities must lie between 0 and 1; if these are logits, pass them as they are."
         )
     check_sums(array, sum_tolerance(probs))
+    if floor is not None:
+        check_number("floor", floor, 0, 1, ends=False)
     return to_canonical(array, "probabilities", zero_floor(array) if floor is None else floor)
 
 
@@ -162,17 +164,9 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
     Raises
     ------
     CalibrationError
-        For an unknown kind, a wrong shape, a dtype that is not a number or a floor that is not positive.
+        For a wrong shape, or a dtype that is not a number.
         Values are not checked here: loading reports them as findings, prediction with its own sentences.
     """
-    if kind not in KINDS:
-        raise CalibrationError(
-            f"Unknown kind of outputs {kind!r}; it is one of {', '.join(KINDS)}."
-        )
-    if floor is not None and not 0 < floor < 1:
-        raise CalibrationError(
-            f"The floor for zero probabilities must lie between 0 and 1; got {floor}."
-        )
     array = np.asarray(outputs)
     if array.dtype.kind not in "fiub":
         raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
@@ -331,13 +325,7 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
     """
     if scale is None or scale == PLAIN:
         return outputs
-    if not is_scale(scale):
-        raise CalibrationError(
-            f"Unknown scale of outputs {scale!r:.40}; it is a number or one of {', '.join(SCALES)}."
-        )
     array = np.asarray(outputs)
-    if array.dtype.kind not in "fiub":
-        raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
     wide = array.ndim == 2 and array.shape[1] > 1
     if scale == "counts" and not wide:
         raise CalibrationError(
