@@ -151,6 +151,44 @@ class Predictor:
         groups = self.groups_of_rows(outputs, groups)
         return self.confidence_from_logits(self.to_logits(outputs, kind), features, groups)
 
+    def probs_from_logits(self, logits: Any, groups: Any = None) -> Floats:
+        """Calibrated probabilities of canonical logits, (n, n_classes).
+
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            Finite; log-probabilities of outputs that are probabilities.
+        groups : array_like of shape (n,) or None, default None
+            Group of each row, for a map by group; without them all rows have the map that groups share.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            As from :meth:`predict_proba`.
+        """
+        raise NotImplementedError
+
+    def confidence_from_logits(
+        self, logits: Any, features: Any = None, groups: Any = None
+    ) -> Floats:
+        """Confidence in the predicted class of canonical logits, (n,).
+
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            As in :meth:`probs_from_logits`.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs of the rows, on the scale of the fit; methods that do not need them leave them aside.
+        groups : array_like of shape (n,) or None, default None
+            As in :meth:`probs_from_logits`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
+        """
+        raise NotImplementedError
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Calibrator(Predictor, Displayed):
@@ -472,20 +510,7 @@ class Calibrator(Predictor, Displayed):
         return str(getattr(self, "column", ""))
 
     def probs_from_logits(self, logits: Any, groups: Any = None) -> Floats:
-        """Calibrated probabilities of canonical logits, (n, n_classes).
-
-        Parameters
-        ----------
-        logits : array_like of shape (n, n_classes)
-            Finite; log-probabilities of outputs that are probabilities.
-        groups : array_like of shape (n,) or None, default None
-            Group of each row, for a map by group; without them all rows have the map that groups share.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            As from :meth:`predict_proba`.
-        """
+        """Predict block by block with the method's hook."""
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
             argument = ", features=features" if "features" in self.needs else ""
@@ -505,22 +530,7 @@ class Calibrator(Predictor, Displayed):
     def confidence_from_logits(
         self, logits: Any, features: Any = None, groups: Any = None
     ) -> Floats:
-        """Confidence in the predicted class of canonical logits, (n,).
-
-        Parameters
-        ----------
-        logits : array_like of shape (n, n_classes)
-            As in :meth:`probs_from_logits`.
-        features : array_like of shape (n, ...) or None, default None
-            Inputs of the rows, on the scale of the fit; methods that do not need them leave them aside.
-        groups : array_like of shape (n,) or None, default None
-            As in :meth:`probs_from_logits`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            From 0 to 1.
-        """
+        """Largest probability, unless the method says otherwise."""
         return self.probs_from_logits(logits, groups).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------
