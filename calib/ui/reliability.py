@@ -113,11 +113,6 @@ def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
     return [fit for fit in chosen if fit.title not in excluded]
 
 
-def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
-    """Have the page open with one fit beside the raw model, which is the first."""
-    session.picked[CHOSEN] = {fit.key: fit.key in (fits[0].key, key) for fit in fits}
-
-
 def diagram_of(fit: ShownFit, options: Options) -> DiagramParts:
     """Contents of a diagram with the chosen bins, of the confidence in the prediction or of one class."""
     if (options.binning, options.n_bins, options.target) == ("equal_mass", None, None):

@@ -29,7 +29,7 @@ from calib.ui.fits import ShownFit, jobs, resampled
 from calib.ui.groups import in_groups
 from calib.ui.link import go_to
 from calib.ui.progress import offer_file
-from calib.ui.reliability import show_only
+from calib.ui.reliability import CHOSEN
 from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.shell import need_fit
 from calib.ui.text import literal
@@ -295,6 +295,6 @@ def _diagram(raw: ShownFit, fit: ShownFit) -> None:
 
 
 def look_at(session: OpenSession, fits: Sequence[ShownFit], fit: ShownFit) -> None:
-    """Have all pages open with this method beside the raw model."""
+    """Have all pages open with this method beside the raw model, which is the first."""
     session.picked[CLOSER] = fit.key
-    show_only(session, fits, fit.key)
+    session.picked[CHOSEN] = {other.key: other.key in (fits[0].key, fit.key) for other in fits}
