@@ -67,7 +67,6 @@ SHORT = {
     "calibrators/histogram.py": "a method has a file of its own, however little it does",
     "calibrators/identity.py": "a method has a file of its own, however little it does",
     "cli/audit.py": "a command has a file of its own, as all others have",
-    "cli/settings.py": "a command has a file of its own, as all others have",
 }
 
 

@@ -24,7 +24,7 @@ UNREAD = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Without a command it prints the help."""
-    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    command_line = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         from typer import TyperException
 
@@ -40,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text.say(f"error: {error}", apart=True)
         return 2
     try:
-        whole = commands(sys.stdout.isatty(), only=given[0])
-        status = whole(given, prog_name=program, standalone_mode=False)
+        whole = commands(sys.stdout.isatty(), only=command_line[0])
+        status = whole(command_line, prog_name=program, standalone_mode=False)
         sys.stdout.flush()
         if status == UNREAD:
             raise BrokenPipeError
@@ -49,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             text.say("Stopped.", apart=True)
         return int(status or 0)
     except TyperException as error:  # one line: the whole usage would bury it
-        named = f"{program} {given[0]}" if given[0] in COMMANDS else program
-        said = error.format_message().removeprefix("Invalid value: ").rstrip(".")
-        text.say(f"error: {said}; see {named} --help.", apart=True)
+        named = f"{program} {command_line[0]}" if command_line[0] in COMMANDS else program
+        message = error.format_message().removeprefix("Invalid value: ").rstrip(".")
+        text.say(f"error: {message}; see {named} --help.", apart=True)
         return 2
     except BrokenPipeError:
         os.dup2(

@@ -194,7 +194,7 @@ def _start(port: int, folder: Path) -> subprocess.Popen[bytes]:
     paths = os.pathsep.join(
         filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
     )
-    own = {"CALIB_WORKSPACE": str(folder), "PYTHONPATH": paths}
+    variables = {"CALIB_WORKSPACE": str(folder), "PYTHONPATH": paths}
     options = [
         f"--server.port={port}",
         "--server.address=127.0.0.1",
@@ -207,7 +207,7 @@ def _start(port: int, folder: Path) -> subprocess.Popen[bytes]:
     ) as log:  # in a group of its own an interrupt of this session does not reach it
         return subprocess.Popen(
             command,
-            env=os.environ | own,
+            env=os.environ | variables,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -71,7 +71,7 @@ def apply(
             arguments.refuse("the calibrator has a map by group; name its column with --groups")
     elif groups:
         arguments.refuse(f"{exported.method} takes no groups; leave --groups out")
-    more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
+    more = [name for name, chosen in (("actions", decide), ("sets", sets)) if chosen]
     at_once = exported.needs_features or exported.needs_groups or isolate or more
     in_blocks = has_blocks(file) and not at_once
     unseen = ""
@@ -88,12 +88,12 @@ def apply(
         calibrated.write_predictions(out, exported, rows, more)
         n = len(rows.logits)
         unseen = calibrated.unseen_groups(exported, rows)
-    answer = text.Answer(json)
-    answer.say(
+    output = text.Output(json)
+    output.say(
         f"Wrote {plural(n, 'row')} to {out}.", rows=n, method=exported.method, file=out, added=more
     )
-    answer.note(unseen, "note")
-    return answer.end()
+    output.note(unseen, "note")
+    return output.end()
 
 
 def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices, kind: Any) -> int:
@@ -134,8 +134,8 @@ def _rows_at_once(
     outputs = exported.in_class_order(read.outputs, read.columns)
     ids = {name: column.tolist() for name, column in read.ids.items()}
     if exported.needs_features:
-        own, chosen = (features, None) if features else (file, how)
-        inputs = read_features(own, chosen, isolate, with_outputs=not features)
+        source, chosen = (features, None) if features else (file, how)
+        inputs = read_features(source, chosen, isolate, with_outputs=not features)
     logits = exported.to_logits(outputs, kind)
     check_sums(exported, outputs, file.name)
     return calibrated.Rows(

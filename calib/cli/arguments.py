@@ -33,22 +33,22 @@ def refuse(reason: str) -> NoReturn:
     raise BadParameter(reason)
 
 
-def part(given: str) -> float | int | str:
+def part(value: str) -> float | int | str:
     """A part of the rows: a fraction below 1, a count, or ``all``."""
-    if given == "all":
-        return given
+    if value == "all":
+        return value
     try:
-        number = float(given) if "." in given else int(given)
+        number = float(value) if "." in value else int(value)
     except ValueError:
-        refuse(f"expected a fraction, a count or 'all', got {given!r}")
+        refuse(f"expected a fraction, a count or 'all', got {value!r}")
     if number <= 0 or (isinstance(number, float) and number >= 1):
-        refuse(f"a fraction lies between 0 and 1, a count is at least 1; got {given}")
+        refuse(f"a fraction lies between 0 and 1, a count is at least 1; got {value}")
     return number
 
 
-def target(given: str) -> Path:
+def target(value: str) -> Path:
     """A file to write, which is looked at before the work starts."""
-    path = Path(given)
+    path = Path(value)
     if not path.parent.is_dir():
         refuse(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
@@ -62,17 +62,17 @@ def must_end(path: Path | None, endings: Iterable[str]) -> None:
         refuse(f"{path.name!r} does not end in {' or '.join(endings)}")
 
 
-def named(given: str) -> tuple[str, str]:
+def named(option: str) -> tuple[str, str]:
     """``NAME=VALUE`` as both."""
-    name, equals, value = given.partition("=")
+    name, equals, value = option.partition("=")
     if not (name and equals):
-        refuse(f"expected NAME=VALUE, got {given!r}")
+        refuse(f"expected NAME=VALUE, got {option!r}")
     return name.strip(), value
 
 
-def assignment(given: str) -> tuple[str, Any]:
+def assignment(option: str) -> tuple[str, Any]:
     """``n_inducing=20`` as a name and a number, truth value, None or word."""
-    name, value = named(given)
+    name, value = named(option)
     try:
         return name, ast.literal_eval(
             value.capitalize() if value.lower() in ("true", "false", "none") else value
@@ -81,15 +81,17 @@ def assignment(given: str) -> tuple[str, Any]:
         return name, value
 
 
-def method_with_parameters(given: str) -> tuple[str, dict[str, Any]]:
+def method_with_parameters(option: str) -> tuple[str, dict[str, Any]]:
     """``isotonic:share_classes=False,normalize=False`` as a method's name and its parameters."""
-    name, _, parameters = given.partition(":")
-    return name.strip(), dict(assignment(each) for each in parameters.split(",") if each)
+    name, _, parameters = option.partition(":")
+    return name.strip(), dict(
+        assignment(parameter) for parameter in parameters.split(",") if parameter
+    )
 
 
-def parse_choice(given: str) -> tuple[str, Any]:
+def parse_choice(option: str) -> tuple[str, Any]:
     """Name and value; several names stand with commas between, or as a Python list where a name has a comma."""
-    name, value = named(given)
+    name, value = named(option)
     name = OPTION_OF_ROLE.get(name, name)
     if name not in OPTIONS:
         roles = [role for role in OPTION_OF_ROLE if role not in OPTIONS]
@@ -143,7 +145,7 @@ def choices(read: Iterable[str]) -> Choices:
 
 
 @dataclass(frozen=True)
-class Given:
+class Inputs:
     """The data set that a command was given, in one file or several, and how it is read."""
 
     file: Path
@@ -178,7 +180,7 @@ def standard_input(file: Path) -> Iterator[Path]:
 
 
 def on_data(command: Callable[..., int]) -> Callable[..., int]:
-    """Make a command of a function of a :class:`Given`, an :class:`~calib.cli.text.Answer` and its own options.
+    """Make a command of a function of a :class:`Inputs`, an :class:`~calib.cli.text.Output` and its own options.
 
     The command takes a file, the function's own options, and the options that all commands on data share.
     """
@@ -194,7 +196,7 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
         read: Read = [],  # noqa: B006  # Typer copies it
         isolate: Isolate = None,
         json: Json = False,
-        **own: Any,
+        **arguments: Any,
     ) -> int:
         options = LoadOptions(
             labels=labels,
@@ -207,13 +209,13 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
             isolate=isolate,
         )
         with standard_input(file) as path:
-            return command(Given(path, options), text.Answer(json), **own)
+            return command(Inputs(path, options), text.Output(json), **arguments)
 
     file, *shared, _ = signature(run, eval_str=True).parameters.values()
-    _, _, *own = signature(command, eval_str=True).parameters.values()
-    parameters = [file, *own, *shared]
+    _, _, *specific = signature(command, eval_str=True).parameters.values()
+    parameters = [file, *specific, *shared]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     return run
 
@@ -237,18 +239,18 @@ def split_data(
             "The calibration set has 1 row, from which nothing can be learned; give more of them."
         )
     drawn = calibration is not None or data.given_split is None
-    asked = part_size(calibration or 0.5, len(data)) if drawn else None
-    if said := describe_clusters(first.clusters, second.clusters, asked):
-        text.say(f"note: {said}", apart=True)
+    size = part_size(calibration or 0.5, len(data)) if drawn else None
+    if sentence := describe_clusters(first.clusters, second.clusters, size):
+        text.say(f"note: {sentence}", apart=True)
     return first, second
 
 
-def warn_of_leak(data: Predictions, answer: text.Answer) -> None:
+def warn_of_leak(data: Predictions, output: text.Output) -> None:
     """Repeat beside the scores what makes them worthless; they are what is copied on."""
-    answer.note(leak(data.findings), "warning")
+    output.note(leak(data.findings), "warning")
 
 
-def made_calibrator(name: str, params: Mapping[str, Any], seed: int) -> Calibrator:
+def unfitted_calibrator(name: str, params: Mapping[str, Any], seed: int) -> Calibrator:
     """A calibrator with the command's seed; parameters that it does not take are the command's fault."""
     try:
         return calibrator(name, **{"random_state": seed, **params})
@@ -258,9 +260,9 @@ def made_calibrator(name: str, params: Mapping[str, Any], seed: int) -> Calibrat
 
 def keep_inputs(inputs: Iterable[Path], **outputs: Path | None) -> None:
     """Refuse, before the work starts, to write over a file that the command reads, or two answers to one file."""
-    taken = {path.resolve(): "is read too and would be overwritten" for path in inputs}
+    reasons = {path.resolve(): "is read too and would be overwritten" for path in inputs}
     for name, path in outputs.items():
         if path is not None:
-            if why := taken.get(path.resolve()):
+            if why := reasons.get(path.resolve()):
                 refuse(f"{single_line(path.name)} {why}; give --{name} another name")
-            taken[path.resolve()] = "is to be written twice"
+            reasons[path.resolve()] = "is to be written twice"

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from calib.auditing import audit as audit_of
 from calib.cli import text
-from calib.cli.arguments import Given, on_data, say_warnings
+from calib.cli.arguments import Inputs, on_data, say_warnings
 
 
 @on_data
-def audit(given: Given, answer: text.Answer) -> int:
+def audit(inputs: Inputs, output: text.Output) -> int:
     """Conclude what is wrong with a model's probabilities."""
-    data = given.load(silent=True)
+    data = inputs.load(silent=True)
     with text.progress("checks") as show:
-        found = audit_of(data, progress=show)
-    say_warnings(found.beyond(data.findings))
-    answer.say(
-        repr(found),
-        verdict=found.verdict,
-        findings=found.findings,
-        methods=found.methods,
+        audited = audit_of(data, progress=show)
+    say_warnings(audited.beyond(data.findings))
+    output.say(
+        repr(audited),
+        verdict=audited.verdict,
+        findings=audited.findings,
+        methods=audited.methods,
         rows=len(data),
     )
-    return answer.end()
+    return output.end()

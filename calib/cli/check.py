@@ -127,50 +127,50 @@ def check(
         text.say(text.findings(new.noticed), apart=True)
     raw, now = shift_data.judge(exported, new.data)
     title = METHODS[exported.method].title
-    answer = text.Answer(json)
+    output = text.Output(json)
     if not new.labelled:
         expected = without_labels(now)
-        said = [text.plain_text(sentence) for sentence in sentences(expected, title)]
-        answer.say("\n".join(said), **expectation_fields(expected), verdict=said)
+        verdict = [text.plain_text(sentence) for sentence in sentences(expected, title)]
+        output.say("\n".join(verdict), **expectation_fields(expected), verdict=verdict)
         if batch is not None:
-            answer.note(
+            output.note(
                 "No batch was looked at, as that takes outcomes and these rows have no labels.",
                 "note",
             )
         for note in new.notes:
-            answer.note(note, "note")
-        return answer.end()
+            output.note(note, "note")
+        return output.end()
     before, n_before = shift.recorded_scores(exported.metadata)
-    found = shift.calibration_shift(now, raw, before, n_before=n_before)
-    said = [text.plain_text(sentence) for sentence in shift.verdict(found, title)]
-    answer.say("\n".join(said), **shift_fields(found), verdict=said)
+    change = shift.calibration_shift(now, raw, before, n_before=n_before)
+    verdict = [text.plain_text(sentence) for sentence in shift.verdict(change, title)]
+    output.say("\n".join(verdict), **shift_fields(change), verdict=verdict)
     for note in new.notes:
-        answer.note(note, "note")
-    answer.say("\n".join(["", *score_lines(found)]))
-    if not found.untold:
+        output.note(note, "note")
+    output.say("\n".join(["", *score_lines(change)]))
+    if not change.untold:
         times = new.data.times if batch is None else None
         tests = tests_over_time(*now.pair, times, batch)
-        each = (
+        unit = (
             "rows in the order of the file"
             if times is None
             else "weeks, days or numbers of the column of times"
         )
-        lines = ["", f"Looked at after every batch, of {each}:", text.plain_text(tests.sentence)]
-        answer.say("\n".join(lines), sequential=sequential_fields(tests))
+        lines = ["", f"Looked at after every batch, of {unit}:", text.plain_text(tests.sentence)]
+        output.say("\n".join(lines), sequential=sequential_fields(tests))
     if new.fitted_on(exported.metadata.get("data_sha256", "")):
-        answer.note(SAME_DATA, "warning")
-    return answer.end()
+        output.note(SAME_DATA, "warning")
+    return output.end()
 
 
-def score_lines(found: shift.CalibrationShift) -> list[str]:
+def score_lines(change: shift.CalibrationShift) -> list[str]:
     """The scores before and now, one a line."""
-    of = f"; before on {plural(found.n_before, 'test row')}" if found.n_before else ""
+    of = f"; before on {plural(change.n_before, 'test row')}" if change.n_before else ""
     scores = [
-        (SCORES[key].seen(found.view).title, score.before, score.now)
-        for key, score in found.scores.items()
+        (SCORES[key].seen(change.view).title, score.before, score.now)
+        for key, score in change.scores.items()
     ]
     alone = "with 95 % intervals of each score alone (those above hold together and are wider)"
-    return [f"On {plural(found.n, 'new row')}{of}, {alone}:", *text.before_and_after_lines(scores)]
+    return [f"On {plural(change.n, 'new row')}{of}, {alone}:", *text.before_and_after_lines(scores)]
 
 
 def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
@@ -186,23 +186,23 @@ def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
     }
 
 
-def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
+def shift_fields(change: shift.CalibrationShift) -> dict[str, Any]:
     """Fields of the JSON for labelled rows, but for the tests after every batch."""
     scores = [
         {"score": key, "before": score.before, "now": score.now, "change": score.change}
-        for key, score in found.scores.items()
+        for key, score in change.scores.items()
     ]
     return {
         "labelled": True,
-        "rows": found.n,
-        "rows_before": found.n_before,
-        "view": found.view.name,
-        "predicted": found.predicted,
-        "observed": found.observed,
-        "miscalibrated": shift.off(found),
+        "rows": change.n,
+        "rows_before": change.n_before,
+        "view": change.view.name,
+        "predicted": change.predicted,
+        "observed": change.observed,
+        "miscalibrated": shift.off(change),
         "scores": scores,
-        "gain": found.gain,
-        "skill": found.skill,
+        "gain": change.gain,
+        "skill": change.skill,
     }
 
 

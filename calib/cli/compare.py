@@ -32,8 +32,8 @@ RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller o
 
 @arguments.on_data
 def compare(
-    given: arguments.Given,
-    answer: text.Answer,
+    inputs: arguments.Inputs,
+    output: text.Output,
     methods: Annotated[
         str | None, Option(help="All, fast (default), papers, or names with commas between.")
     ] = None,
@@ -64,41 +64,43 @@ def compare(
 ) -> int:
     """Fit several methods and score them on held-out rows."""
     arguments.must_end(report, (".html",))
-    arguments.keep_inputs(given.paths, csv=csv, report=report)
-    own = [arguments.method_with_parameters(each) for each in method]
+    arguments.keep_inputs(inputs.paths, csv=csv, report=report)
+    chosen = [arguments.method_with_parameters(option) for option in method]
     matters = dict(map(_relevant, relevant))
     if report:
         from calib import (
             reporting,
         )  # where its packages are missing, that is said before anything is fitted
-    data = given.load()
+    data = inputs.load()
     if view and view_of(data, view).name != view:
         arguments.refuse(
             f"these outputs cannot be judged as --view {view}, which is for two classes; leave it out"
         )
-    fits = _methods(methods, own, data, seed)
+    fits = _methods(methods, chosen, data, seed)
     learned, test = arguments.split_data(data, calibration, seed)
     if test is None:
         arguments.refuse("a comparison needs rows to test on; --calibration all leaves none")
     with text.progress("fits") as show:
-        found = compare_methods(
+        comparison = compare_methods(
             fits, learned, test, view or "event", relevant=matters, callback=show
         )
-    _say_comparison(answer, found, len(learned))
-    answer.note(describe_weights(test))
-    answer.note(describe_exclusions(data))
-    answer.note(describe_intervals(found.evaluations[BASELINE].n_clusters))
-    if data.n_classes > 2 and any(isinstance(each, OneVsRest) for each in fits.values()):
-        answer.note(SHARING)
-    arguments.warn_of_leak(data, answer)
+    _say_comparison(output, comparison, len(learned))
+    output.note(describe_weights(test))
+    output.note(describe_exclusions(data))
+    output.note(describe_intervals(comparison.evaluations[BASELINE].n_clusters))
+    if data.n_classes > 2 and any(isinstance(method, OneVsRest) for method in fits.values()):
+        output.note(SHARING)
+    arguments.warn_of_leak(data, output)
     if csv:
-        safe_table(found.table).to_csv(csv, index=False)
-        answer.say(f"All scores, intervals and differences are in {csv}.")
+        safe_table(comparison.table).to_csv(csv, index=False)
+        output.say(f"All scores, intervals and differences are in {csv}.")
     if report:
-        source = _source(given, calibration, seed)
-        made = reporting.report_from_comparison(found, data, (learned, test), fits, source=source)
-        report.write_text(reporting.html(made), encoding="utf-8")
-        answer.say(f"The report is in {report}.")
+        source = _source(inputs, calibration, seed)
+        document = reporting.report_from_comparison(
+            comparison, data, (learned, test), fits, source=source
+        )
+        report.write_text(reporting.html(document), encoding="utf-8")
+        output.say(f"The report is in {report}.")
     if repeats:
         with text.progress("fits") as show:
             about: dict[str, Any] = {
@@ -108,53 +110,55 @@ def compare(
             }
             table = repeated_splits(fits, data, len(learned), **about, callback=show)
         splits = summarise_splits(table, relevant=matters)
-        answer.say(
+        output.say(
             f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:"
         )
-        answer.say(summary(splits, f"over {repeats} splits"), splits=splits)
+        output.say(summary(splits, f"over {repeats} splits"), splits=splits)
         if csv:
             path = csv.with_name(f"{csv.stem}-splits{csv.suffix}")
             safe_table(table).to_csv(path, index=False)
-            answer.say(f"The numbers are in {path}.")
-    return answer.end()
+            output.say(f"The numbers are in {path}.")
+    return output.end()
 
 
-def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) -> None:
+def _say_comparison(output: text.Output, comparison: Comparison, n_calibration: int) -> None:
     """The table of scores, what to take, and how far the raw model is off, also for groups of the rows."""
-    raw = found.evaluations[BASELINE]
+    raw = comparison.evaluations[BASELINE]
     take = None
-    if found.recommendation is not None:
-        titles = dict(zip(found.table["method"], found.table["title"], strict=True))
-        sentences = map(text.plain_text, found.recommendation.sentences(titles.__getitem__))
-        verdict = found.recommendation.verdict  # a method is named also where it is not to be used
-        take = {**text.plain(found.recommendation), "verdict": verdict, "sentences": sentences}
+    if comparison.recommendation is not None:
+        titles = dict(zip(comparison.table["method"], comparison.table["title"], strict=True))
+        sentences = map(text.plain_text, comparison.recommendation.sentences(titles.__getitem__))
+        verdict = (
+            comparison.recommendation.verdict
+        )  # a method is named also where it is not to be used
+        take = {**text.plain(comparison.recommendation), "verdict": verdict, "sentences": sentences}
     rows = {"calibration": n_calibration, "test": len(raw)}
-    answer.say(
-        summary(found.table, recommendation=found.recommendation),
+    output.say(
+        summary(comparison.table, recommendation=comparison.recommendation),
         rows=rows,
-        scores=found.table,
+        scores=comparison.table,
         recommendation=take,
         model=text.means(raw),
-        groups=map(text.plain_text, found.groups),
+        groups=map(text.plain_text, comparison.groups),
     )
-    answer.say(for_terminal(describe_level(raw)))
-    for sentence in found.groups:
-        answer.say(for_terminal(sentence))
-    if found.groups:
-        answer.say("Each group by itself, of all rows: calib audit FILE.")
+    output.say(for_terminal(describe_level(raw)))
+    for sentence in comparison.groups:
+        output.say(for_terminal(sentence))
+    if comparison.groups:
+        output.say("Each group by itself, of all rows: calib audit FILE.")
 
 
-def _relevant(given: str) -> tuple[str, float]:
-    key, value = arguments.named(given)
+def _relevant(option: str) -> tuple[str, float]:
+    key, value = arguments.named(option)
     try:
         relevant_differences({key: float(value)})
     except ValueError as error:
-        arguments.refuse(f"{given!r} is no SCORE=DIFFERENCE: {error}")
+        arguments.refuse(f"{option!r} is no SCORE=DIFFERENCE: {error}")
     return key, float(value)
 
 
 def _methods(
-    names: str | None, own: list[tuple[str, dict[str, Any]]], data: Predictions, seed: int
+    names: str | None, explicit: list[tuple[str, dict[str, Any]]], data: Predictions, seed: int
 ) -> dict[str, Calibrator]:
     """Methods to compare: at their defaults by name, those with parameters by their titles.
 
@@ -167,26 +171,30 @@ def _methods(
         "all": offered["All"],
         "": [],
     }
-    wanted = ("" if own else "fast") if names is None else names
-    listed = chosen[wanted] if wanted in chosen else [name.strip() for name in wanted.split(",")]
-    methods = {name: arguments.made_calibrator(name, {}, seed) for name in listed}
-    for name, params in own:
-        made = arguments.made_calibrator(name, params, seed)
+    requested = ("" if explicit else "fast") if names is None else names
+    listed = (
+        chosen[requested]
+        if requested in chosen
+        else [name.strip() for name in requested.split(",")]
+    )
+    methods = {name: arguments.unfitted_calibrator(name, {}, seed) for name in listed}
+    for name, params in explicit:
+        unfitted = arguments.unfitted_calibrator(name, params, seed)
         # The command's own seed is that of all methods, and no part of a title.
-        methods[title_of(made, name, data.n_classes, seed) if params else name] = made
+        methods[title_of(unfitted, name, data.n_classes, seed) if params else name] = unfitted
     return methods
 
 
-def _source(given: arguments.Given, part: Any, seed: int) -> Any:
+def _source(inputs: arguments.Inputs, part: Any, seed: int) -> Any:
     """Source of the rows of a report, and their split."""
     from calib.reporting import Source
 
     files = {
         role: str(file)
-        for role, file in {"source": given.file, **given.options.files}.items()
+        for role, file in {"source": inputs.file, **inputs.options.files}.items()
         if file
     }
-    is_sample = given.file.resolve().parent.name == FOLDER and given.file.stem in SAMPLES
+    is_sample = inputs.file.resolve().parent.name == FOLDER and inputs.file.stem in SAMPLES
     return Source(
-        files, given.options.choices, given.file.stem if is_sample else None, part=part, seed=seed
+        files, inputs.options.choices, inputs.file.stem if is_sample else None, part=part, seed=seed
     )

@@ -24,19 +24,19 @@ AUTO = "auto is a mean of several methods; compare says whether a simpler one is
 DRAWN = f"default: {SAMPLED_ROWS:,} of more than {MANY_ROWS:,}, else all"
 
 
-def _rows(given: str) -> int | str:
+def _rows(value: str) -> int | str:
     """A number of rows, or ``all``."""
-    if given == "all":
-        return given
-    if not given.isdecimal() or int(given) < 2:
-        arguments.refuse(f"expected a number of rows from 2 upwards, or 'all', got {given!r}")
-    return int(given)
+    if value == "all":
+        return value
+    if not value.isdecimal() or int(value) < 2:
+        arguments.refuse(f"expected a number of rows from 2 upwards, or 'all', got {value!r}")
+    return int(value)
 
 
 @arguments.on_data
 def fit(
-    given: arguments.Given,
-    answer: text.Answer,
+    inputs: arguments.Inputs,
+    output: text.Output,
     out: Annotated[
         Path,
         Option(
@@ -57,45 +57,47 @@ def fit(
 ) -> int:
     """Fit one method and save it."""
     arguments.must_end(out, writer.SUFFIXES)
-    arguments.keep_inputs(given.paths, out=out)
+    arguments.keep_inputs(inputs.paths, out=out)
     name, params = arguments.method_with_parameters(method)
-    made = arguments.made_calibrator(name, params, seed)
+    fitted = arguments.unfitted_calibrator(name, params, seed)
     writer.check_method(out.suffix.lower()[1:], name)
-    data = _sampled_data(given, rows, calibration, seed) if _is_large(given.file) else given.load()
+    data = (
+        _sampled_data(inputs, rows, calibration, seed) if _is_large(inputs.file) else inputs.load()
+    )
     if out.suffix.lower() == ".sql":
-        check_sql(made, data.kind, data.n_classes, data.scale)
+        check_sql(fitted, data.kind, data.n_classes, data.scale)
     learned, test = arguments.split_data(data, calibration, seed)
     learned, drawn = fewer_rows(learned, len(learned) if rows == "all" else rows, seed)
     with text.progress("steps") as show:
-        made.fit(learned, progress=show)
-    made.remember(data.output_format())
-    scores, n_test = ({}, 0) if test is None else (text.before_and_after(made, test), len(test))
+        fitted.fit(learned, progress=show)
+    fitted.remember(data.output_format())
+    scores, n_test = ({}, 0) if test is None else (text.before_and_after(fitted, test), len(test))
     audited = audit(data)
     counts = {"n_rows": len(learned), "n_calibration": len(learned), "n_test": n_test}
     split = {"part": "as given" if calibration is None else calibration, "random_state": seed}
     # Some methods turn out to have no file of an ending once they are fitted, which is refused before anything is said.
-    writer.save(made, out, **counts, split=split, scores=scores, audit=audited.verdict)
+    writer.save(fitted, out, **counts, split=split, scores=scores, audit=audited.verdict)
     for finding in data.findings:
         if finding.code == "sampled":
-            answer.note(f"{finding.message} Another number to fit on: --rows N.", "note")
-    answer.note(drawn and f"{drawn} Another number: --rows N; every row: --rows all.", "note")
-    said = f"{METHODS[name].title} fitted on {plural(len(learned), 'row')}."
-    answer.say(said, method=name, rows=len(learned), test_rows=n_test)
-    for note in made.notes():
-        answer.note(note, "note")
-    each = [
+            output.note(f"{finding.message} Another number to fit on: --rows N.", "note")
+    output.note(drawn and f"{drawn} Another number: --rows N; every row: --rows all.", "note")
+    sentence = f"{METHODS[name].title} fitted on {plural(len(learned), 'row')}."
+    output.say(sentence, method=name, rows=len(learned), test_rows=n_test)
+    for note in fitted.notes():
+        output.note(note, "note")
+    score_rows = [
         {"score": key, **{when: Interval(*at) for when, at in of.items()}}
         for key, of in scores.items()
     ]
-    answer.say("" if test is None else text.score_lines(scores, test), scores=each)
+    output.say("" if test is None else text.score_lines(scores, test), scores=score_rows)
     if test is not None:
-        arguments.warn_of_leak(data, answer)
+        arguments.warn_of_leak(data, output)
     if audited.of("remedy").severity == "problem":
-        answer.note(audited.verdict, "warning")
+        output.note(audited.verdict, "warning")
     if name == "auto":
-        answer.note(AUTO, "note")
-    answer.say(f"Saved to {out}.", file=out)
-    return answer.end()
+        output.note(AUTO, "note")
+    output.say(f"Saved to {out}.", file=out)
+    return output.end()
 
 
 def _is_large(path: Path) -> bool:
@@ -103,28 +105,28 @@ def _is_large(path: Path) -> bool:
     return path.is_dir() or (has_blocks(path) and path.stat().st_size > MAX_BYTES)
 
 
-def _sampled_data(given: arguments.Given, rows: Any, calibration: Any, seed: int) -> Predictions:
+def _sampled_data(inputs: arguments.Inputs, rows: Any, calibration: Any, seed: int) -> Predictions:
     """Rows of a large file: as many to fit on as are asked for, and without ``--calibration`` as many to test on."""
     files = [
         name.replace("_", "-")
-        for name, path in given.options.files.items()
+        for name, path in inputs.options.files.items()
         if path and name != "labels"
     ]
     only_once = [
         *["rows all"] * (rows == "all"),
-        *["isolate"] * bool(given.options.isolate),
+        *["isolate"] * bool(inputs.options.isolate),
         *files,
     ]
     if only_once:
         arguments.refuse(
-            f"--{only_once[0]} needs {given.file.name} to be read at once; rows are drawn from it, so leave it out"
+            f"--{only_once[0]} needs {inputs.file.name} to be read at once; rows are drawn from it, so leave it out"
         )
     with text.progress("rows") as show:
         data = sample_rows(
-            given.file,
+            inputs.file,
             (rows or SAMPLED_ROWS) * (1 if calibration == "all" else 2),
-            labels=given.options.labels,
-            choices=given.options.choices,
+            labels=inputs.options.labels,
+            choices=inputs.options.choices,
             random_state=seed,
             progress=show,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from typer import Option
 
 from calib.cli import text
-from calib.cli.arguments import Given, on_data, refuse
+from calib.cli.arguments import Inputs, on_data, refuse
 from calib.cli.check import read_new_rows, saved_calibrator
 from calib.cli.tasks import read_tasks
 from calib.data import Predictions
@@ -34,19 +34,19 @@ BINS = 10
 """Bins of the diagram."""
 
 
-def markdown(judged: Evaluation, found: Sequence[dict[str, Any]], verdict: str) -> str:
+def markdown(judged: Evaluation, entries: Sequence[dict[str, Any]], verdict: str) -> str:
     """Result of a gate as Markdown.
 
     Parameters
     ----------
     judged : Evaluation
         All rows.
-    found : sequence of dict
+    entries : sequence of dict
         Entry of each score, as the JSON of the command has them.
     verdict : {"passes", "fails", "undecided"}
         That of all.
     """
-    rows = [_row(judged, entry) for entry in found]
+    rows = [_row(judged, entry) for entry in entries]
     return "\n".join(
         [
             f"### {MARKS[verdict]} Calibration {verdict}",
@@ -111,16 +111,19 @@ ERROR = 0.05
 def _limit(kind: str, key: str) -> Any:
     titles = dict.fromkeys(SCORES[key].seen(view).title for view in (TOP_LABEL, EVENT))
     score = SCORES[key]
-    said = f"The {kind} {' or '.join(titles)} that is allowed."
+    sentence = f"The {kind} {' or '.join(titles)} that is allowed."
     return Option(
-        help=said, metavar="X", min=score.low, max=score.high if math.isfinite(score.high) else None
+        help=sentence,
+        metavar="X",
+        min=score.low,
+        max=score.high if math.isfinite(score.high) else None,
     )
 
 
 @on_data
 def gate(
-    given: Given,
-    answer: text.Answer,
+    inputs: Inputs,
+    output: text.Output,
     max_ece: Annotated[float | None, _limit("highest", "ECE")] = None,
     max_classwise_ece: Annotated[float | None, _limit("highest", CLASSWISE)] = None,
     max_nll: Annotated[float | None, _limit("highest", "NLL")] = None,
@@ -171,55 +174,57 @@ def gate(
     if each_task:
         if calibrator or not_worse_than or each_group or summary or not limits:
             refuse("--each-task takes limits of scores alone, as --max-ece 0.03")
-        return _gate_tasks(given, answer, limits)
+        return _gate_tasks(inputs, output, limits)
     baseline = {} if not_worse_than is None else read_baseline(not_worse_than)
     judge_rows: Callable[[Predictions], Evaluation]
     if calibrator is None:
-        data, judge_rows = given.load(), text.judged_raw
+        data, judge_rows = inputs.load(), text.judged_raw
     else:
-        data, judge_rows = _calibrated_rows(given, calibrator, answer)
+        data, judge_rows = _calibrated_rows(inputs, calibrator, output)
     judged = judge_rows(data)
-    found = judge_limits(judged, limits) + judge_baseline(judged, baseline)
+    entries = judge_limits(judged, limits) + judge_baseline(judged, baseline)
     if each_group:
-        found += judge_groups(data, judge_rows, limits)
-    word = verdict_of(found)
+        entries += judge_groups(data, judge_rows, limits)
+    word = verdict_of(entries)
     passed = None if word == "undecided" else word == "passes"
     if summary is not None:
         with summary.open("a", encoding="utf-8") as file:
-            file.write(markdown(judged, found, word))
+            file.write(markdown(judged, entries, word))
     lines = "\n".join(
-        [f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)]
+        [f"On {plural(len(judged), 'row')}:", *(entry.pop("sentence") for entry in entries)]
     )
-    answer.say(lines, passed=passed, rows=len(judged), scores=found)
-    answer.note(describe_weights(data), "note")
-    return answer.end(STATUS[word])
+    output.say(lines, passed=passed, rows=len(judged), scores=entries)
+    output.note(describe_weights(data), "note")
+    return output.end(STATUS[word])
 
 
-def _gate_tasks(given: Given, answer: text.Answer, limits: Mapping[str, float]) -> int:
+def _gate_tasks(inputs: Inputs, output: text.Output, limits: Mapping[str, float]) -> int:
     """Apply the limits to every task, with intervals that share one error probability (Bonferroni)."""
-    tasks = read_tasks(given)
+    tasks = read_tasks(inputs)
     if not tasks:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in tasks.reasons.items())
         raise CalibrationError(f"No task can be judged ({reasons}).")
     level = 1 - ERROR / len(tasks)
     judged = {name: text.judged_raw(data) for name, data in tasks.items()}
-    found = [entry for name in judged for entry in judge_limits(judged[name], limits, level, name)]
-    word = verdict_of(found)
+    entries = [
+        entry for name in judged for entry in judge_limits(judged[name], limits, level, name)
+    ]
+    word = verdict_of(entries)
     passed = None if word == "undecided" else word == "passes"
     lines = [f"{plural(len(tasks), 'task')} over {plural(tasks.n_rows, 'row')}:"]
-    lines += [each.pop("sentence") for each in found]
-    answer.say("\n".join(lines), passed=passed, rows=tasks.n_rows, scores=found)
+    lines += [entry.pop("sentence") for entry in entries]
+    output.say("\n".join(lines), passed=passed, rows=tasks.n_rows, scores=entries)
     for name, reason in tasks.reasons.items():
-        answer.note(f"{name} is not judged: {reason}.", "note")
-    return answer.end(STATUS[word])
+        output.note(f"{name} is not judged: {reason}.", "note")
+    return output.end(STATUS[word])
 
 
-def verdict_of(found: list[dict[str, Any]]) -> str:
+def verdict_of(entries: list[dict[str, Any]]) -> str:
     """Verdict of all limits; groups that cannot tell count only where nothing else does."""
-    verdicts = [each["verdict"] for each in found]
+    verdicts = [entry["verdict"] for entry in entries]
     if "fails" in verdicts:
         return "fails"
-    overall = [each["verdict"] for each in found if each["group"] is None]
+    overall = [entry["verdict"] for entry in entries if entry["group"] is None]
     return "undecided" if "undecided" in (overall or verdicts) else "passes"
 
 
@@ -237,7 +242,7 @@ def judge_limits(
         If there is no such score, as of a calibrator that gives a confidence alone.
     """
     why = untold(judged)
-    found = []
+    entries = []
     for key, interval in _intervals(judged, limits, level).items():
         limit = limits[key]
         score = SCORES[key].seen(judged.view)
@@ -251,7 +256,7 @@ def judge_limits(
         )
         subject = score.title if group is None else f"{group}: {score.title}"
         joint = "95 %" if group is None else "joint 95 %"
-        found.append(
+        entries.append(
             {
                 "group": group,
                 "score": key,
@@ -263,7 +268,7 @@ def judge_limits(
                 "sentence": f"{subject} {fixed(value)} ({joint}: {fixed(low)} to {fixed(high)}), {bound}{reason}",
             }
         )
-    return found
+    return entries
 
 
 def rows_that_decide(interval: Interval, limit: float, rows: int) -> int | None:
@@ -308,9 +313,9 @@ def read_baseline(path: Path) -> dict[str, Interval]:
     try:
         scores = json.loads(path.read_text(encoding="utf-8"))["scores"]
         return {
-            each["score"]: Interval(each["value"], *each["interval"])
-            for each in scores
-            if each["group"] is None and each["score"] in SCORES
+            score["score"]: Interval(score["value"], *score["interval"])
+            for score in scores
+            if score["group"] is None and score["score"] in SCORES
         }
     except (OSError, ValueError, KeyError, TypeError):
         raise CalibrationError(
@@ -325,7 +330,7 @@ def judge_baseline(judged: Evaluation, baseline: Mapping[str, Interval]) -> list
     Donner 2008). Where both are of the same rows this is cautious.
     """
     why = untold(judged)
-    found = []
+    entries = []
     for key, interval in _intervals(judged, baseline).items():
         before = baseline[key]
         score = SCORES[key].seen(judged.view)
@@ -339,7 +344,7 @@ def judge_baseline(judged: Evaluation, baseline: Mapping[str, Interval]) -> list
         reason = (
             f": {why}" if why else ", worse by no more than chance" if 0 < worse <= margin else ""
         )
-        found.append(
+        entries.append(
             {
                 "group": None,
                 "score": key,
@@ -350,7 +355,7 @@ def judge_baseline(judged: Evaluation, baseline: Mapping[str, Interval]) -> list
                 "sentence": f"{score.title} {fixed(interval.value)}, {fixed(before.value)} before: {word}{reason}",
             }
         )
-    return found
+    return entries
 
 
 def _intervals(
@@ -367,12 +372,12 @@ def _intervals(
 
 
 def _calibrated_rows(
-    given: Given, calibrator: Path, answer: text.Answer
+    inputs: Inputs, calibrator: Path, output: text.Output
 ) -> tuple[Predictions, Callable[[Predictions], Evaluation]]:
     """Rows as a saved calibrator takes them, and the function that judges what it makes of them."""
-    exported = saved_calibrator(calibrator, given.options.choices)
-    new = read_new_rows(exported, given.file, given.options, True)
+    exported = saved_calibrator(calibrator, inputs.options.choices)
+    new = read_new_rows(exported, inputs.file, inputs.options, True)
     assert new.data is not None
     if new.fitted_on(exported.metadata.get("data_sha256", "")):
-        answer.note(SAME_DATA, "warning")
+        output.note(SAME_DATA, "warning")
     return new.data, lambda rows: judge(exported, rows)[1]

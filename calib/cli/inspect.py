@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calib.auditing.checks import describe_level
 from calib.cli import text
-from calib.cli.arguments import Given, on_data
+from calib.cli.arguments import Inputs, on_data
 from calib.data import Inspection, Predictions
 from calib.data import inspect as inspect_file
 from calib.data.findings import shortened
@@ -14,37 +14,37 @@ from calib.formatting import aligned, for_terminal, single_line
 
 
 @on_data
-def inspect(given: Given, answer: text.Answer) -> int:
+def inspect(inputs: Inputs, output: text.Output) -> int:
     """Say what a file holds and what is odd about it."""
-    found = inspect_file(given.file, given.options)
-    data = found.predictions
-    errors = [finding for finding in found.findings if finding.level == "error"]
-    answer.say(inspection(found), arrays=found.arrays, read=_read(found), findings=found.findings)
-    if errors and not answer.as_json:
+    read = inspect_file(inputs.file, inputs.options)
+    data = read.predictions
+    errors = [finding for finding in read.findings if finding.level == "error"]
+    output.say(inspection(read), arrays=read.arrays, read=_read(read), findings=read.findings)
+    if errors and not output.as_json:
         text.say(text.findings(errors), apart=True)
     if data is not None:
-        answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
-        answer.fields["model"] = text.means(text.judged_raw(data))
-        answer.note(describe_weights(data), "note")
-    return answer.end(0 if data is not None else 1)
+        output.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
+        output.fields["model"] = text.means(text.judged_raw(data))
+        output.note(describe_weights(data), "note")
+    return output.end(0 if data is not None else 1)
 
 
-def inspection(found: Inspection) -> str:
+def inspection(reading: Inspection) -> str:
     """Inspection of a file: its content, how it was understood, and the findings that are no errors."""
-    lines = ["The file holds"] if found.arrays else []
+    lines = ["The file holds"] if reading.arrays else []
     lines += [
         f"  {single_line(array.name)}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}"
-        for array in found.arrays
+        for array in reading.arrays
     ]
-    if found.predictions is not None:
-        lines += _roles(found.predictions)
-        lines += ["", for_terminal(describe_level(text.judged_raw(found.predictions)))]
-    if read := _read(found):
+    if reading.predictions is not None:
+        lines += _roles(reading.predictions)
+        lines += ["", for_terminal(describe_level(text.judged_raw(reading.predictions)))]
+    if read := _read(reading):
         lines += [
             "",
             "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items()),
         ]
-    if noticed := [finding for finding in found.findings if finding.level != "error"]:
+    if noticed := [finding for finding in reading.findings if finding.level != "error"]:
         lines += ["", text.findings(noticed)]
     return "\n".join(lines).strip()
 
@@ -57,11 +57,11 @@ def _roles(data: Predictions) -> list[str]:
     return ["", "Its columns were read as", *aligned(rows)] if rows else []
 
 
-def _read(found: Inspection) -> dict[str, object]:
+def _read(read: Inspection) -> dict[str, object]:
     """The options that were given or inferred; the classes are said elsewhere."""
     return {
         name: value
-        for name, value in explicit_options(found.choices).items()
+        for name, value in explicit_options(read.choices).items()
         if value and name != "class_names"
     }
 

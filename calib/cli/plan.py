@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from calib.cli import text
-from calib.cli.arguments import Given, on_data, refuse
+from calib.cli.arguments import Inputs, on_data, refuse
 from calib.decisions.sample_size import WIDTHS, rows_needed
 from calib.formatting import aligned, plural
 
@@ -20,8 +20,8 @@ def _width(target: str, most: float | None = None) -> Any:
 
 @on_data
 def plan(
-    given: Given,
-    answer: text.Answer,
+    inputs: Inputs,
+    output: text.Output,
     o_e: Annotated[float, _width("O:E")] = WIDTHS["O:E"],
     slope: Annotated[float, _width("slope")] = WIDTHS["slope"],
     auroc: Annotated[float, _width("AUROC", 0.99)] = WIDTHS["AUROC"],
@@ -38,18 +38,18 @@ def plan(
 ) -> int:
     """Say how many labelled rows O:E, slope, AUROC and net benefit need."""
     widths = {"O:E": o_e, "slope": slope, "AUROC": auroc, "net benefit": net_benefit}
-    judged = text.judged_raw(given.load())
-    said, came = judged.pair
+    judged = text.judged_raw(inputs.load())
+    predicted, observed = judged.pair
     if threshold is not None and not judged.view.is_event:
         refuse(
             "--threshold is a probability of the event of two classes, and these outputs name no event; leave it out"
         )
-    needed = rows_needed(said, came, threshold, widths, judged.clusters)
+    needed = rows_needed(predicted, observed, threshold, widths, judged.clusters)
     rows = [["interval of", "width", "rows", judged.view.wording.positive_label]]
-    rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
+    rows += [[row.target, f"{row.width:g}", f"{row.rows:,}", f"{row.events:,}"] for row in needed]
     lines = [
         f"From {plural(len(judged), 'row')} ({judged.view.wording.observed_label} {judged.means[1]:.1%}):",
         *aligned(rows),
     ]
-    answer.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)
-    return answer.end()
+    output.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)
+    return output.end()

@@ -40,9 +40,9 @@ def say(text: str, *, apart: bool = False) -> None:
         raise Exit(UNREAD) from None  # what reads the output has ended
 
 
-def findings(found: Iterable[Finding]) -> str:
+def findings(noticed: Iterable[Finding]) -> str:
     """One paragraph for each finding: what, what to do, and the option that does it."""
-    return "\n".join(line for finding in found for line in _finding_lines(finding))
+    return "\n".join(line for finding in noticed for line in _finding_lines(finding))
 
 
 def _finding_lines(finding: Finding) -> list[str]:
@@ -51,7 +51,7 @@ def _finding_lines(finding: Finding) -> list[str]:
     return [f"{finding.level}: {finding.message}", *(f"  -> {step}" for step in steps)]
 
 
-class Answer:
+class Output:
     """Result of a command: lines as they come or, with ``--json``, one document of its fields at the end.
 
     Parameters
