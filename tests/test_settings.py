@@ -90,7 +90,7 @@ def test_trust_is_yes_or_no(monkeypatch):
 
 def test_limits_are_those_that_are_set():
     code = """
-from calib.data import limits
+from calib.data import findings as limits
 print(limits.MAX_UPLOAD, limits.MAX_BYTES, limits.MAX_TEXT, limits.MAX_ROWS, limits.MAX_CLASSES, limits.MAX_ARRAYS)
 """
     given = {
