@@ -72,10 +72,7 @@ class Outputs:
     def counts_up(self) -> bool:
         """Return whether the classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
         numbers = sorted(int(name) if name.isdecimal() else -1 for name in self.classes)
-        return numbers in (
-            list(range(len(numbers))),
-            list(range(1, len(numbers) + 1)),
-        )
+        return numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
 
     def labels(self, values: Sequence[str]) -> set[str]:
         """Return labels without case and separators; a word for a missing one only where a column is called so."""
