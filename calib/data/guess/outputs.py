@@ -96,7 +96,8 @@ class Outputs:
         called = self.called(values)
         if self.total is not None:
             return self.is_named or called or not self.stem or self.total in (0, 1, 100)
-        if all(column.is_whole for column in self.columns) and not self.is_named:
+        votes = self.is_named or labels == {*map(plain_name, self.names)}
+        if all(column.is_whole for column in self.columns) and not votes:
             return False  # ratings, ages or goals of each side, which sum to nothing
         numbers = [column for column in self.columns if column.numbers is not None]
         scales = {column.in_unit and len(column.values) > FEW for column in numbers}

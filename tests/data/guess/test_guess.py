@@ -59,6 +59,21 @@ def test_signs_in_names_tell_classes_apart_that_words_do_not():
     )
 
 
+def test_votes_in_columns_called_like_the_labels_are_outputs_whatever_they_sum_to():
+    """Trees that did not see a row vote for it, so that sums differ; ratings of each side are no votes."""
+    trees = RNG.integers(150, 220, N)
+    votes = np.array(
+        [
+            RNG.multinomial(n, p)
+            for n, p in zip(trees, PROBS / PROBS.sum(axis=1, keepdims=True), strict=True)
+        ]
+    )
+    animals = dict(zip(ANIMALS.tolist(), votes.T, strict=True))
+    assert read(of(**animals, Species=ANIMALS[LABELS])) == ("Species", tuple(ANIMALS))
+    ratings = {f"{animal}_elo": cells for animal, cells in animals.items()}
+    assert not of(**ratings, Species=ANIMALS[LABELS]).readings
+
+
 @pytest.mark.parametrize("shared", ["pd_old default_old", "pd_new default_new", "pd_old old_flag"])
 def test_a_word_that_two_names_share_does_not_rule_out_another_pair(shared):
     output, outcome = shared.split()
