@@ -214,7 +214,8 @@ def draw(tasks: OpenTasks) -> None:
     }
     height = min(HEIGHT, 38 + 35 * len(frame))
     cells = safe_table(frame).style.format({"gap": format_gap, "Lacks": "{:,.0f}"}, na_rep="")
-    widgets.draw_table(cells, column_config=columns, height=height, key="tasks/table")
+    looks = {"column_config": columns, "height": height, "placeholder": ""}
+    widgets.draw_table(cells, key="tasks/table", **looks)
     if tasks.models is not None:
         widgets.show(numbered_scores_chart(tasks.models), "tasks/numbered", HOW_TO_READ)
 
