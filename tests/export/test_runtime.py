@@ -55,7 +55,7 @@ def test_a_floor_below_every_float32_is_not_zero():
     assert np.isfinite(to_canonical(tiny, "probabilities", 0.5e-45)).all()
     for floor in (0.0, 1.0, -1.0):
         with pytest.raises(CalibrationError, match="between 0 and 1"):
-            to_canonical(tiny, "probabilities", floor)
+            calib.logits([[0.0, 1.0]], floor)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
