@@ -150,11 +150,11 @@ def compare_arms(table: pd.DataFrame) -> pd.DataFrame:
         values = finals.pivot(index="shuffle", columns="arm", values=quantity)
         reference = values[arms[0]]
         for arm in arms:
-            own = mean_interval(values[arm].dropna())
+            interval = mean_interval(values[arm].dropna())
             change = mean_interval((values[arm] - reference).dropna())
             share = change.value / reference.mean() if reference.mean() else math.nan
             about = (arm, ARMS[arm].title if arm in ARMS else arm, quantity, len(values))
-            rows.append(dict(zip(COLUMNS, (*about, *own, *change, share), strict=True)))
+            rows.append(dict(zip(COLUMNS, (*about, *interval, *change, share), strict=True)))
     return pd.DataFrame(rows)
 
 
@@ -207,15 +207,15 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
         error = rows[ERROR_AT_EQUAL]
         value, low, high = (100 * error[f"difference{end}"] for end in ("", "_low", "_high"))
         if n < ENOUGH:
-            said = f"cannot be judged yet: {n} of {ENOUGH} shuffles are done"
+            verdict = f"cannot be judged yet: {n} of {ENOUGH} shuffles are done"
         elif high < 0:
-            said = "saved labels"
+            verdict = "saved labels"
         elif low > 0:
-            said = "cost labels"
+            verdict = "cost labels"
         else:
-            said = "shows no significant saving of labels"
+            verdict = "shows no significant saving of labels"
         sentences.append(
-            f"**{error['title']} {said}.** Against {reference}, the error at equally many labels differs by "
+            f"**{error['title']} {verdict}.** Against {reference}, the error at equally many labels differs by "
             f"{value:+.2f} points (95\u00a0%: {low:+.2f} to {high:+.2f}). It ended after {rows[LABELS]['value']:,.0f} "
             f"labels ({rows[LABELS]['difference']:+,.0f}) with an error of {rows['error']['value']:.2%} "
             f"({100 * rows['error']['difference']:+.2f} points)."
@@ -265,8 +265,8 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str) -> LearningCurve
     """
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(
-        (one[LABELS].to_numpy(float), one[measure].to_numpy(float))
-        for _, one in rounds.groupby("shuffle")
+        (shuffle[LABELS].to_numpy(float), shuffle[measure].to_numpy(float))
+        for _, shuffle in rounds.groupby("shuffle")
     )
     if not shuffles:
         empty = np.empty(0)

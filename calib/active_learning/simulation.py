@@ -14,7 +14,7 @@ from calib.base import Progress
 from calib.calibrators.gpcalib import GPCalib
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions, check_predictions
-from calib.diagnostics.latent import under_each_draw
+from calib.diagnostics.latent import probs_by_draw
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
 from calib.numerics import Floats, Ints, softmax
@@ -35,7 +35,7 @@ def latent_uncertainty(gp: GPCalib, logits: Floats) -> Floats:
 
     Unlike that of the latent function itself, it does not change where a constant is added to the function.
     """
-    return np.asarray(under_each_draw(gp, logits, logits.argmax(axis=1)).std(axis=1))
+    return np.asarray(probs_by_draw(gp, logits, logits.argmax(axis=1)).std(axis=1))
 
 
 CALIBRATORS = tuple(
@@ -344,7 +344,7 @@ def simulate(
     while True:
         if spent != "calibration":  # otherwise the classifier, and all it says, is what it was
             learner.learn(pool.features[new], pool.labels[new])
-            known, test = _outputs(learner, pool, np.concatenate([waiting, calibration]))
+            outputs, test = _outputs(learner, pool, np.concatenate([waiting, calibration]))
         predicted, note = softmax, ""
         fitted = None
         if len(calibration):
@@ -352,14 +352,16 @@ def simulate(
                 fitted = calibrator(
                     plan.calibrator, **{"random_state": random_state, **plan.params}
                 )
-                rows = known[calibration]
+                rows = outputs[calibration]
                 fitted.fit(rows, pool.labels[calibration], kind="logits", progress=tell)
                 predicted = fitted.probs_from_logits
             except CalibrationError as error:
                 note = str(error)
         unsure = np.empty(0, np.int64)
         if len(waiting):
-            unsure = np.flatnonzero(normalised_entropy(predicted(known[waiting])) > plan.threshold)
+            unsure = np.flatnonzero(
+                normalised_entropy(predicted(outputs[waiting])) > plan.threshold
+            )
         probs = predicted(test)
         truth = pool.test_labels
         n_labels = len(pool) - len(waiting)
@@ -382,7 +384,7 @@ def simulate(
             "calibration" if ARMS[arm].calibrates and n_batches % plan.every == 0 else "training"
         )
         if spent == "calibration" and ARMS[arm].latent and not note and isinstance(fitted, GPCalib):
-            doubt = latent_uncertainty(fitted, known[waiting[unsure]])
+            doubt = latent_uncertainty(fitted, outputs[waiting[unsure]])
             unsure = unsure[np.argsort(-doubt, kind="stable")]
         places = unsure[: min(plan.batch, most - n_labels)]
         if last or not len(places):
@@ -395,13 +397,13 @@ def simulate(
         last = len(places) < plan.batch
 
 
-def _outputs(learner: Learner, pool: Pool, asked: Ints) -> tuple[Floats, Floats]:
+def _outputs(learner: Learner, pool: Pool, rows: Ints) -> tuple[Floats, Floats]:
     """Log-probabilities of these rows of the pool, those of all others unset, and of the test rows."""
-    probs = learner.probabilities(pool.features[asked])
+    probs = learner.probabilities(pool.features[rows])
     floor = zero_floor(probs)
-    known = np.full((len(pool), pool.n_classes), np.nan)
-    known[asked] = to_canonical(probs, "probabilities", floor)
-    return known, to_canonical(learner.probabilities(pool.test_features), "probabilities", floor)
+    outputs = np.full((len(pool), pool.n_classes), np.nan)
+    outputs[rows] = to_canonical(probs, "probabilities", floor)
+    return outputs, to_canonical(learner.probabilities(pool.test_features), "probabilities", floor)
 
 
 def run_arm(

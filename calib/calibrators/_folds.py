@@ -158,18 +158,18 @@ class PenalisedScaling(Calibrator):
             weights = weights[drawn]
             units = units[drawn]
             folds = folds[drawn]
-        n_held = FOLDS if logits.size <= MANY_ENTRIES else 2
+        n_judged = FOLDS if logits.size <= MANY_ENTRIES else 2
         fits = []
-        for fold in range(n_held):
+        for fold in range(n_judged):
             fit = copy(self)
             rows = folds != fold
             fits.append(
                 (fit, fit._begin(logits[rows], labels[rows], weights[rows]), np.flatnonzero(~rows))
             )
-        weights = np.where(folds < n_held, weights, 0.0)
+        weights = np.where(folds < n_judged, weights, 0.0)
         calls = 0
 
-        def held_out(strength: float | None) -> Floats:
+        def fold_losses(strength: float | None) -> Floats:
             """NLL of each held-out row under the fit to the other folds, (n,)."""
             nonlocal calls
             losses = np.zeros(len(labels))
@@ -180,14 +180,14 @@ class PenalisedScaling(Calibrator):
                 calls += 1
                 progress(
                     calls,
-                    n_held * (len(strengths) + 1),
+                    n_judged * (len(strengths) + 1),
                     float(np.average(losses[rows], weights=weights[rows])),
                 )
             return losses
 
-        baseline = best = held_out(None)
+        baseline = best = fold_losses(None)
         for strength in strengths:
-            losses = held_out(strength)
+            losses = fold_losses(strength)
             if np.average(losses - best, weights=weights) >= 0:
                 break
             best, self.penalty_ = losses, strength
@@ -200,7 +200,7 @@ class PenalisedScaling(Calibrator):
             f"standard error of {self.gain_error_:.4f}"
         )
         self.choice_note_ = (
-            f"{f'The penalty is {self.penalty_:g}' if self.penalty_ else 'Temperature scaling is kept'}: in {n_held} "
+            f"{f'The penalty is {self.penalty_:g}' if self.penalty_ else 'Temperature scaling is kept'}: in {n_judged} "
             f"folds of the calibration rows {gain if self.gain_ else 'no penalty has a lower NLL'}."
         )
         return self.penalty_ or None

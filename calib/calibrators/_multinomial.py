@@ -222,15 +222,15 @@ class MatrixProblem:
         ):  # large blocks, for the matrix products
             scores = self._design[rows] @ weights.T
             labels = self._labels[rows]
-            each = np.arange(rows.stop - rows.start)
+            places = np.arange(rows.stop - rows.start)
             scores += self._scores[rows]
             scores -= row_maxima(scores)
-            loss -= float(scores[each, labels].sum())
+            loss -= float(scores[places, labels].sum())
             residual = np.exp(scores, out=scores)
             total = residual.sum(axis=1)
             loss += float(np.log(total).sum())
             residual /= total[:, None]
-            residual[each, labels] -= 1.0
+            residual[places, labels] -= 1.0
             gradient += residual.T @ self._design[rows] / n
         return loss / n + penalty, gradient
 
@@ -242,22 +242,22 @@ class MatrixProblem:
         across = self._class_axes
         along = self._axes * self._units[:, None]
         unit = (self._curvature + 2 * strength * self._off_diagonal) ** -0.5
-        own, off = (
-            1 / (self._own_curvature + 2 * strength * each)
-            for each in (self._diagonal, self._off_diagonal)
+        on_diagonal, off_diagonal = (
+            1 / (self._own_curvature + 2 * strength * penalty)
+            for penalty in (self._diagonal, self._off_diagonal)
         )
-        own_unit = np.sqrt(own - off)
+        diagonal_unit = np.sqrt(on_diagonal - off_diagonal)
         diagonal = np.diag_indices(k)
 
         def weights(values: Floats) -> Floats:
             changed = across @ (unit * values[k:].reshape(unit.shape)) @ along.T
-            changed[diagonal] += own_unit * values[:k]
+            changed[diagonal] += diagonal_unit * values[:k]
             return changed
 
         def objective(values: Floats) -> tuple[float, Floats]:
             value, gradient = self.value(weights(values), strength)
             turned = unit * (across.T @ gradient @ along)
-            return value, np.append(own_unit * gradient[diagonal], turned)
+            return value, np.append(diagonal_unit * gradient[diagonal], turned)
 
         last = across.T @ (self._last / self._units) @ self._axes / unit
         start = np.append(np.zeros(k), last)

@@ -81,7 +81,7 @@ def candidates(n_classes: int, keep_accuracy: bool = False, weighted: bool = Fal
     ]
 
 
-def in_words(parts: Mapping[str, float]) -> str:
+def describe_parts(parts: Mapping[str, float]) -> str:
     """Methods with their weights, such as "Beta 60 % and Vector 40 %"; the name alone where there is but one."""
     if len(parts) == 1:
         return f"{METHODS[next(iter(parts))].title} alone"
@@ -149,7 +149,8 @@ class AutoCalibration(Calibrator):
     def judged(self) -> list[Judged]:
         """Every member that was tried, the largest weight first; empty where nothing was compared."""
         return sorted(
-            (Judged(**each) for each in self.judged_), key=lambda each: (-each.weight, each.nll)
+            (Judged(**each) for each in self.judged_),
+            key=lambda record: (-record.weight, record.nll),
         )
 
     def parts(self) -> dict[str, float]:
@@ -162,7 +163,7 @@ class AutoCalibration(Calibrator):
         return self.traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.keep_accuracy else set())
 
     def notes(self) -> list[str]:
-        shares = in_words(self.parts())
+        shares = describe_parts(self.parts())
         units = plural(self.n_rows_, "row")
         units += f" in {plural(self.n_clusters_, 'cluster')}" if self.n_clusters_ else ""
         if self.rule_ == ALONE:
@@ -171,7 +172,7 @@ class AutoCalibration(Calibrator):
                 *super().notes(),
                 f"{shares}: methods are compared {least}, and there are {units}.",
             ]
-        best = min(self.judged, key=lambda each: each.nll)
+        best = min(self.judged, key=lambda judged: judged.nll)
         mean = (
             f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
         )
@@ -222,16 +223,16 @@ class AutoCalibration(Calibrator):
 
         def fit(name: str, rows: Any = slice(None)) -> Calibrator:
             nonlocal done
-            made = calibrator(name, random_state=self.random_state)
-            taken = {
+            unfitted = calibrator(name, random_state=self.random_state)
+            row_extras = {
                 key: array[rows]
                 for key, array in extras.items()
-                if key in made.takes and array is not None
+                if key in unfitted.takes and array is not None
             }
-            made.fit(logits[rows], labels[rows], kind="logits", progress=report, **taken)
+            unfitted.fit(logits[rows], labels[rows], kind="logits", progress=report, **row_extras)
             done += 1
             report()
-            return made
+            return unfitted
 
         def out_of_fold(name: str, folds: Ints) -> Floats:
             """Log-probability of each row's label by the fit to the other folds, (n,)."""
@@ -262,11 +263,12 @@ class AutoCalibration(Calibrator):
         fitted = {name: fit(name) for name in shares}
         self.weights_ = np.array(list(shares.values()))
         self.members_: list[dict[str, Any]] = [
-            {"method": name, "params": made.get_params(), "state": made.get_state()}
-            for name, made in fitted.items()
+            {"method": name, "params": member.get_params(), "state": member.get_state()}
+            for name, member in fitted.items()
         ]
         self.device_ = next(
-            (device_of(made) for made in fitted.values() if not on_cpu(made)), cpu_description()
+            (device_of(member) for member in fitted.values() if not on_cpu(member)),
+            cpu_description(),
         )
 
     def _weigh(
@@ -280,7 +282,7 @@ class AutoCalibration(Calibrator):
         counts : (n,) for how many rows each counts.
         units : (n,) the same for rows that are drawn together.
         """
-        groups = _alike(outside)
+        groups = _group_equal(outside)
         for titles in (
             [METHODS[name].title for name in group] for group in groups.values() if len(group) > 1
         ):
@@ -289,25 +291,27 @@ class AutoCalibration(Calibrator):
             )
         values = np.column_stack([outside[name] for name in groups])
         if (self.n_clusters_ or counts.sum()) >= STACKED_FROM:
-            self.rule_, found = STACKING, stacking_weights(values, counts)
+            self.rule_, weights = STACKING, stacking_weights(values, counts)
         else:
             summed = counts[:, None] * values
             summed = np.column_stack([np.bincount(units, column) for column in summed.T])
-            self.rule_, found = (
+            self.rule_, weights = (
                 PSEUDO_BMA,
                 pseudo_bma_weights(summed, random_state=self.random_state),
             )
-        found = np.where(found < SMALLEST_WEIGHT, 0.0, found)
-        found /= found.sum()
-        shares = {name: share for name, share in zip(groups, found.tolist(), strict=True) if share}
+        weights = np.where(weights < SMALLEST_WEIGHT, 0.0, weights)
+        weights /= weights.sum()
+        shares = {
+            name: share for name, share in zip(groups, weights.tolist(), strict=True) if share
+        }
 
         def mean(losses: Floats) -> tuple[float, float]:
             return float(np.average(losses, weights=counts)), standard_error(losses, counts, units)
 
-        self.nll_, _ = mean(-np.log(np.exp(values) @ found))
-        best = max(outside.values(), key=lambda each: float(counts @ each))
-        for name, each in outside.items():
-            (nll, error), (behind, behind_error) = mean(-each), mean(best - each)
+        self.nll_, _ = mean(-np.log(np.exp(values) @ weights))
+        best = max(outside.values(), key=lambda log_probs: float(counts @ log_probs))
+        for name, log_probs in outside.items():
+            (nll, error), (behind, behind_error) = mean(-log_probs), mean(best - log_probs)
             numbers = {
                 "nll": nll,
                 "error": error,
@@ -327,24 +331,24 @@ class AutoCalibration(Calibrator):
         list of Calibrator
             In the order of their weights.
         """
-        source, made = getattr(self, "_made", (None, []))
+        source, members = getattr(self, "_cached_members", (None, []))
         if source is not self.members_:
-            made = [
-                calibrator(each["method"], **each["params"]).set_state(each["state"])
-                for each in self.members_
+            members = [
+                calibrator(state["method"], **state["params"]).set_state(state["state"])
+                for state in self.members_
             ]
-            self._made = (self.members_, made)
-        return made
+            self._cached_members = (self.members_, members)
+        return members
 
     def _predict(self, logits: Floats) -> Floats:
         members = zip(self.weights_, self.fitted_members(), strict=True)
         return sum(
-            (weight * made.probs_from_logits(logits) for weight, made in members),
+            (weight * member.probs_from_logits(logits) for weight, member in members),
             np.zeros(logits.shape),
         )
 
     def steps(self) -> list[Step]:
-        parts = [made.steps() for made in self.fitted_members()]
+        parts = [member.steps() for member in self.fitted_members()]
         return [{"step": "mix", "weights": self.weights_.tolist(), "parts": parts}]
 
 
@@ -420,7 +424,7 @@ def pseudo_bma_weights(log_likelihoods: Floats, *, random_state: int = 0) -> Flo
     return softmax(sums).mean(axis=0)
 
 
-def _alike(outside: Mapping[str, Floats]) -> dict[str, list[str]]:
+def _group_equal(outside: Mapping[str, Floats]) -> dict[str, list[str]]:
     """The first member of each group that gives the same out-of-fold probabilities, with all of its group."""
     groups: dict[str, list[str]] = {}
     for name, values in outside.items():

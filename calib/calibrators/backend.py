@@ -68,8 +68,8 @@ def wants_gpu(device: str, n_logits: int) -> bool:
     device : one of :data:`DEVICES`.
     n_logits : rows times classes.
     """
-    wanted = device == "gpu" or (device == "auto" and n_logits >= WORTH_A_GPU)
-    return wanted and gpu_present() and find_spec("tensorflow") is not None
+    use_gpu = device == "gpu" or (device == "auto" and n_logits >= WORTH_A_GPU)
+    return use_gpu and gpu_present() and find_spec("tensorflow") is not None
 
 
 def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> tuple[T, str, str]:
@@ -170,17 +170,17 @@ class Loss:
         self.on_gpu, self._xp = on_gpu, tensorflow().experimental.numpy if on_gpu else np
         self._total = float(weights.sum())
         n_classes = logits.shape[1]
-        own = weights * logits[np.arange(len(labels)), labels]
-        self._own = np.bincount(labels, own, n_classes)
+        label_logits = weights * logits[np.arange(len(labels)), labels]
+        self._label_scores = np.bincount(labels, label_logits, n_classes)
         self._counts = np.bincount(labels, weights, n_classes)
         self._logits, self._weights = (self._xp.asarray(logits), self._xp.asarray(weights))
 
     def at_temperature(self, inverse: float) -> tuple[float, float, float]:
         """Value, slope and curvature in the one scale 1 / T of all classes; the largest logit of each row is 0."""
         xp = self._xp
-        own = float(self._own.sum())
-        value = -inverse * own
-        slope = -own
+        label_total = float(self._label_scores.sum())
+        value = -inverse * label_total
+        slope = -label_total
         curvature = 0.0
         for logits, weights in self._blocks():
             odds = xp.exp(inverse * logits)
@@ -199,7 +199,7 @@ class Loss:
         """Value in nats and gradients in scale and bias; the four arrays have shape (n_classes,)."""
         xp = self._xp
         value = self._of_labels(scale, bias)
-        by_scale = -self._own
+        by_scale = -self._label_scores
         by_bias = -self._counts
         for logits, weights in self._blocks():
             in_block, odds, total = self._odds(logits, weights, scale, bias)
@@ -229,7 +229,7 @@ class Loss:
             curvature -= weighted.T @ both
         mixed = np.diag(first[:k])
         curvature += np.block([[np.diag(squares), mixed], [mixed, np.diag(first[k:])]])
-        gradient = first - np.concatenate([self._own, self._counts])
+        gradient = first - np.concatenate([self._label_scores, self._counts])
         return value / self._total, gradient / self._total, curvature / self._total
 
     def _blocks(self) -> Iterator[tuple[Any, Any]]:
@@ -242,7 +242,7 @@ class Loss:
 
     def _of_labels(self, scale: Floats, bias: Floats) -> float:
         """Part of the summed loss that the labels' own scores contribute."""
-        return -float(self._own @ scale + self._counts @ bias)
+        return -float(self._label_scores @ scale + self._counts @ bias)
 
     def _odds(
         self, logits: Any, weights: Any, scale: Floats, bias: Floats

@@ -49,16 +49,16 @@ class BayesianBinning(StepMapCalibrator):
         models = smoothed_histograms(log_odds, positives)
         evidence = np.stack([model.evidence for model in models])
         chances = np.exp((evidence - evidence.max()) * tempering)
-        kept = [
-            (model, each)
-            for model, each in zip(models, chances, strict=True)
-            if each.sum() > NEGLIGIBLE
+        selected = [
+            (model, chance)
+            for model, chance in zip(models, chances, strict=True)
+            if chance.sum() > NEGLIGIBLE
         ]
-        edges = np.unique(np.concatenate([model.edges for model, _ in kept]))
+        edges = np.unique(np.concatenate([model.edges for model, _ in selected]))
         values = np.zeros(len(edges) + 1)
-        for model, each in kept:
-            values += (each @ model.values)[
+        for model, share in selected:
+            values += (share @ model.values)[
                 np.searchsorted(model.edges, np.append(-np.inf, edges), side="right")
             ]
-        values /= sum(each.sum() for _, each in kept)
+        values /= sum(chance.sum() for _, chance in selected)
         return StepMap(edges, np.clip(values, self.margin_, 1 - self.margin_))

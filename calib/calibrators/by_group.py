@@ -211,13 +211,15 @@ class ByGroup(Calibrator):
         extras = {"weights": weights, "clusters": clusters}
 
         def share(rows: Any = slice(None)) -> Calibrator:
-            made = calibrator(self.method, random_state=self.random_state)
-            taken = {
+            unfitted = calibrator(self.method, random_state=self.random_state)
+            row_extras = {
                 name: array[rows]
                 for name, array in extras.items()
-                if array is not None and (name in made.takes or name == "weights")
+                if array is not None and (name in unfitted.takes or name == "weights")
             }
-            return made.fit(logits[rows], labels[rows], kind="logits", progress=silent, **taken)
+            return unfitted.fit(
+                logits[rows], labels[rows], kind="logits", progress=silent, **row_extras
+            )
 
         losses = np.zeros(len(SPREADS))
         for done, (rows, inside) in enumerate(self._folds(logits, units)):
@@ -233,8 +235,8 @@ class ByGroup(Calibrator):
         shared = np.log(np.maximum(fitted.probs_from_logits(logits), TINY))
         maps = fit_departures(shared, labels, counts, code, self.spread_)
         maps += [AffineMap(1.0, np.zeros(logits.shape[1]))] * (len(names) - len(maps))
-        self.slopes_ = np.array([each.slope for each in maps])
-        self.offsets_ = np.array([each.offsets for each in maps]).reshape(len(maps), -1)
+        self.slopes_ = np.array([departure.slope for departure in maps])
+        self.offsets_ = np.array([departure.offsets for departure in maps]).reshape(len(maps), -1)
         self.rows_ = np.bincount(code[code >= 0], minlength=len(names))
         change = np.exp(depart(shared, code, maps)) - np.exp(shared)
         self.changes_ = np.array(
@@ -265,9 +267,9 @@ class ByGroup(Calibrator):
         if groups is None:
             return probs
         code = self._code(groups)
-        known = np.flatnonzero(code >= 0)
-        moved = np.log(np.maximum(probs[known], TINY)) * self.slopes_[code[known], None]
-        probs[known] = softmax(moved + self.offsets_[code[known]])
+        places = np.flatnonzero(code >= 0)
+        moved = np.log(np.maximum(probs[places], TINY)) * self.slopes_[code[places], None]
+        probs[places] = softmax(moved + self.offsets_[code[places]])
         return probs
 
     def shared_steps(self) -> list[dict[str, Any]]:

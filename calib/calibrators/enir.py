@@ -69,7 +69,7 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
         (falls[i - 1] - falls[i]) / weight[i] for i in range(n)
     ]  # falls[-1] is False, as nothing is left of 0
     intercept = level.tolist()
-    left = [*range(-1, n - 1)]
+    previous = [*range(-1, n - 1)]
     right = [*range(1, n), -1]
     born = [0] * n
     died = [-1] * n
@@ -97,14 +97,14 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
         step = len(penalties) - 1
         died[a] = died[b] = step
         new = len(start)
-        before = left[a]
+        before = previous[a]
         after = right[b]
         start.append(start[a])
         weight.append(weight[a] + weight[b])
         falls.append(falls[b])
         slope.append(((before >= 0 and falls[before]) - falls[b]) / weight[new])
         intercept.append(intercept[a] + (slope[a] - slope[new]) * penalty)
-        left.append(before)
+        previous.append(before)
         right.append(after)
         born.append(step)
         died.append(-1)
@@ -112,7 +112,7 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
             right[before] = new
             expect(before, new, penalty)
         if after >= 0:
-            left[after] = new
+            previous[after] = new
             expect(new, after, penalty)
     ends = np.array(died)
     return NearIsotonicPath(

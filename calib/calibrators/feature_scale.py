@@ -39,10 +39,10 @@ class Scale:
             return None
         flat = array.reshape(len(array), -1)
         sizes = np.maximum(-flat.min(axis=1).astype(np.float64), flat.max(axis=1))
-        known = np.isfinite(sizes) & (sizes > 0)
-        if known.sum() < LEAST_ROWS:
+        positive = np.isfinite(sizes) & (sizes > 0)
+        if positive.sum() < LEAST_ROWS:
             return None
-        return cls(*np.quantile(sizes[known], (0.05, 0.5, 0.95)).tolist())
+        return cls(*np.quantile(sizes[positive], (0.05, 0.5, 0.95)).tolist())
 
     def differs(self, others: list[Scale]) -> bool:
         """Return whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
@@ -51,10 +51,10 @@ class Scale:
             smaller or all(self.middle > TIMES * other.large for other in others)
         )
 
-    def against(self, other: Scale, whose: str) -> str:
-        """The first half of a sentence: both sizes and what probably happened; ``whose`` names the other set."""
+    def against(self, other: Scale, owner: str) -> str:
+        """The first half of a sentence: both sizes and what probably happened; ``owner`` names the other set."""
         return (
-            f"A usual row of features reaches {self.middle:.3g} in size, but one of {whose} {other.middle:.3g}; one "
+            f"A usual row of features reaches {self.middle:.3g} in size, but one of {owner} {other.middle:.3g}; one "
             "was probably divided by 255 or standardised (pixels in 0..255 against 0..1) and the other was not"
         )
 

@@ -49,7 +49,7 @@ class Tally:
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""
         sums = self.counts, self.scores * self.counts, self.positives
-        counts, scores, positives = (np.add.reduceat(each, starts) for each in sums)
+        counts, scores, positives = (np.add.reduceat(column, starts) for column in sums)
         return Tally(scores / counts, counts, positives)
 
     def runs(self, longest: int) -> Ints:
@@ -57,8 +57,8 @@ class Tally:
 
         One class against the rest has few positives, so these are few, and a rising map has one value on each.
         """
-        held = self.positives > 0
-        begins = np.append(True, held[1:] | held[:-1])
+        has_events = self.positives > 0
+        begins = np.append(True, has_events[1:] | has_events[:-1])
         begins[::longest] = True
         return np.flatnonzero(begins)
 
@@ -113,7 +113,7 @@ def isotonic_map(
 
     tally = Tally.of(log_odds, positives, weights)
     starts = tally.runs(len(tally.scores))
-    counts, ones = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
+    counts, ones = (np.add.reduceat(column, starts) for column in (tally.counts, tally.positives))
     fit = isotonic_regression(ones / counts, weights=counts).x
     rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
     starts = starts[rises]
@@ -178,20 +178,22 @@ def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats
     scores : increasing; starts : position of the first score of each step.
     """
     stops = np.append(starts[1:], len(scores)) - 1
-    knots, kept = np.unique(scores[np.stack([starts, stops], axis=1)], return_index=True)
-    return knots, np.repeat(values, 2)[kept]
+    knots, first = np.unique(scores[np.stack([starts, stops], axis=1)], return_index=True)
+    return knots, np.repeat(values, 2)[first]
 
 
 def _middles(tally: Tally, starts: Ints) -> Floats:
     """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
     scores = tally.scores
     with np.errstate(divide="ignore"):
-        one, zero = (
+        log_positive, log_negative = (
             np.log(np.add.reduceat(sigmoid(sign * scores) * tally.counts, starts))
             for sign in (1, -1)
         )
     # Rounding, and probabilities that underflow, may lead out of the step.
-    return np.clip(one - zero, scores[starts], scores[np.append(starts[1:], len(scores)) - 1])
+    return np.clip(
+        log_positive - log_negative, scores[starts], scores[np.append(starts[1:], len(scores)) - 1]
+    )
 
 
 def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
@@ -208,11 +210,11 @@ def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
     """
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
-    left = np.searchsorted(knots[1:-1], points, side="right")
-    start = values[left]
-    stop = values[left + 1]
-    first = knots[left]
-    share = np.clip((points - first) / (knots[left + 1] - first), 0.0, 1.0)
+    cell = np.searchsorted(knots[1:-1], points, side="right")
+    start = values[cell]
+    stop = values[cell + 1]
+    first = knots[cell]
+    share = np.clip((points - first) / (knots[cell + 1] - first), 0.0, 1.0)
     between = np.clip(
         start + share * (stop - start), np.minimum(start, stop), np.maximum(start, stop)
     )

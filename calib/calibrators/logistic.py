@@ -69,8 +69,10 @@ def targets_of(
     """Targets of a regression, (m,): 0 and 1, or Platt's where that is wanted or the pairs are separable."""
     if not (platt_correction or separable(log_odds, positives)):
         return positives
-    each = np.ones(len(positives)) if weights is None else weights
-    low, high = platt_targets(float(each[positives].sum()), float(each[~positives].sum()))
+    row_weights = np.ones(len(positives)) if weights is None else weights
+    low, high = platt_targets(
+        float(row_weights[positives].sum()), float(row_weights[~positives].sum())
+    )
     return np.where(positives, high, low)
 
 

@@ -91,7 +91,9 @@ def minimise(
     """
     from scipy.optimize import Bounds, minimize
 
-    held = [objective]  # emptied at the end: SciPy's cycles of references would keep the data alive
+    objectives = [
+        objective
+    ]  # emptied at the end: SciPy's cycles of references would keep the data alive
     steps = 0
 
     def after_step(intermediate_result: OptimizeResult) -> None:
@@ -107,7 +109,7 @@ def minimise(
     }
     try:
         result = minimize(
-            lambda values: held[0](values),
+            lambda values: objectives[0](values),
             start,
             jac=True,
             method="L-BFGS-B",
@@ -116,6 +118,6 @@ def minimise(
             options=options,
         )
     finally:
-        held.clear()
+        objectives.clear()
     # Where the line search finds no better point, such a function is at its minimum to rounding.
     return result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)

@@ -119,15 +119,15 @@ class OneVsRest(Calibrator):
     def promises(self, n_classes: int) -> frozenset[str]:
         if self.classes == "top":
             return self.traits | {EQUIVARIANT, ROWS_SUM_TO_ONE, KEEPS_ACCURACY, KEEPS_RANKING}
-        kept = set(self.traits)
+        promised = set(self.traits)
         if self.mirrored or n_classes > 2:
-            kept.add(EQUIVARIANT)
+            promised.add(EQUIVARIANT)
         if self.normalize or n_classes == 2:
-            kept.add(ROWS_SUM_TO_ONE)
+            promised.add(ROWS_SUM_TO_ONE)
         # At two classes the one map may move the point where its value crosses one half.
         if self.is_monotone and self.share_classes and n_classes > 2:
-            kept |= {KEEPS_ACCURACY, KEEPS_RANKING}
-        return frozenset(kept)
+            promised |= {KEEPS_ACCURACY, KEEPS_RANKING}
+        return frozenset(promised)
 
     def notes(self) -> list[str]:
         notes = super().notes()
@@ -152,7 +152,9 @@ class OneVsRest(Calibrator):
 
     def variant(self, n_classes: int) -> str:
         changed = [
-            each for each in self._changed() if not each.startswith(("share_classes=", "classes="))
+            change
+            for change in self._changed()
+            if not change.startswith(("share_classes=", "classes="))
         ]
         if self.classes == "top":
             return ", ".join(["top class", *changed])
@@ -222,8 +224,8 @@ class OneVsRest(Calibrator):
                 "offset": np.array([1.0, 0.0]),
             }
             return [*start, difference, *_steps_of(self.maps_), both]
-        mapped = [k for k, each in enumerate(self.maps_) if each is not None]
-        others = [k for k, each in enumerate(self.maps_) if each is None]
+        mapped = [k for k, class_map in enumerate(self.maps_) if class_map is not None]
+        others = [k for k, class_map in enumerate(self.maps_) if class_map is None]
         steps = _steps_of(self.maps_)
         if len(self.maps_) > 1 and others:
             # The logarithm of the sigmoid of log-odds is the log-softmax of the logits.
@@ -235,22 +237,24 @@ class OneVsRest(Calibrator):
             parts = (
                 [steps, [*rest, {"step": "softmax"}]] if mapped else [[*rest, {"step": "softmax"}]]
             )
-            own = [
+            indicators = [
                 np.isin(np.arange(self.n_classes_), of).astype(float)
                 for of in (mapped, others)
                 if of
             ]
-            steps = [{"step": "mix", "weights": own, "parts": parts}]
+            steps = [{"step": "mix", "weights": indicators, "parts": parts}]
         normalised: list[Step] = [{"step": "normalise"}] if self.normalize else []
         return [*start, {"step": "one_vs_rest", "steps": steps}, *normalised]
 
     def get_state(self) -> dict[str, Any]:
-        maps = [None if each is None else dict(vars(each)) for each in self.maps_]
+        maps = [None if class_map is None else dict(vars(class_map)) for class_map in self.maps_]
         return {**super().get_state(), "maps_": maps}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
         try:
-            maps = [None if each is None else self.map_type(**each) for each in state["maps_"]]
+            maps = [
+                None if fields is None else self.map_type(**fields) for fields in state["maps_"]
+            ]
         except (KeyError, TypeError) as error:
             raise unusable("what it learned holds no maps") from error
         return super().set_state({**state, "maps_": maps})
@@ -261,8 +265,8 @@ class OneVsRest(Calibrator):
         """Return whether class ``k`` before normalisation depends on its own log-odds against the rest alone."""
         if self.n_classes_ == 2:
             return True
-        own = self._map_of(k) is not None and not self.scales_first
-        return self.classes != "top" and (own or self.temperature_ == 1.0)
+        unscaled = self._map_of(k) is not None and not self.scales_first
+        return self.classes != "top" and (unscaled or self.temperature_ == 1.0)
 
     def class_map(self, log_odds: Floats, k: int) -> Floats:
         """Probability that the fitted map of class ``k`` gives to its log-odds against the rest, before normalisation.
@@ -311,11 +315,11 @@ class OneVsRest(Calibrator):
         if len(self.maps_) == 1:
             return _applied(self.maps_[0], log_odds)
         by_class = np.ascontiguousarray(log_odds.T)
-        for k, each in enumerate(self.maps_):
-            if each is not None:
-                by_class[k] = each.apply(by_class[k])
+        for k, class_map in enumerate(self.maps_):
+            if class_map is not None:
+                by_class[k] = class_map.apply(by_class[k])
         probs = np.ascontiguousarray(by_class.T)
-        unmapped = [k for k, each in enumerate(self.maps_) if each is None]
+        unmapped = [k for k, class_map in enumerate(self.maps_) if class_map is None]
         if unmapped:
             probs[:, unmapped] = softmax(
                 logits if self.scales_first else logits / self.temperature_
@@ -381,14 +385,14 @@ def _without_top(logits: Floats) -> tuple[Ints, Floats]:
 
 def _capped(rest: Floats, most: Floats) -> Floats:
     """Distribute the rest beside ``most`` in proportion to the exponentials of ``rest``, no entry above ``most``."""
-    held = np.zeros(rest.shape, dtype=bool)
+    fixed = np.zeros(rest.shape, dtype=bool)
     while True:
-        left = np.maximum(1 - most * (1 + held.sum(axis=1, keepdims=True)), 0.0)
-        probs = np.where(held, most, softmax(np.where(held, -np.inf, rest)) * left)
-        over = ~held & (probs > most * (1 + ROUNDING))  # never all: most is at least 1 / n_classes
+        remaining = np.maximum(1 - most * (1 + fixed.sum(axis=1, keepdims=True)), 0.0)
+        probs = np.where(fixed, most, softmax(np.where(fixed, -np.inf, rest)) * remaining)
+        over = ~fixed & (probs > most * (1 + ROUNDING))  # never all: most is at least 1 / n_classes
         if not over.any():
             return np.minimum(probs, most)
-        held |= over
+        fixed |= over
 
 
 def platt_targets(n_positive: float, n_negative: float) -> tuple[float, float]:
@@ -413,7 +417,9 @@ def _applied(learned: Map | None, log_odds: Floats) -> Floats:
 
 def _steps_of(maps: list[Any]) -> list[Step]:
     """The map of all columns, or those of each side by side, of which the ones that are absent take that of another."""
-    known = [each for each in maps if each is not None]
-    if not known:
+    fitted = [class_map for class_map in maps if class_map is not None]
+    if not fitted:
         return [{"step": "sigmoid"}]
-    return side_by_side([(known[0] if each is None else each).steps() for each in maps])
+    return side_by_side(
+        [(fitted[0] if class_map is None else class_map).steps() for class_map in maps]
+    )

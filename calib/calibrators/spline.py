@@ -72,12 +72,12 @@ class SplineMap:
         knots = self.knots
         slopes = self.slopes
         values = self.values
-        left = np.clip(np.searchsorted(knots, log_odds, side="right"), 1, len(knots) - 1) - 1
-        width = np.diff(knots)[left]
-        along = np.clip(log_odds, knots[0], knots[-1]) - knots[left]
-        score = values[left] + along * (slopes[left] + np.diff(slopes)[left] * (along / width) / 2)
+        cell = np.clip(np.searchsorted(knots, log_odds, side="right"), 1, len(knots) - 1) - 1
+        width = np.diff(knots)[cell]
+        along = np.clip(log_odds, knots[0], knots[-1]) - knots[cell]
+        score = values[cell] + along * (slopes[cell] + np.diff(slopes)[cell] * (along / width) / 2)
         # Rounding may not change the order of two scores.
-        score = np.clip(score, values[left], values[left + 1])
+        score = np.clip(score, values[cell], values[cell + 1])
         score += slopes[0] * np.minimum(log_odds - knots[0], 0.0)
         return score + slopes[-1] * np.maximum(log_odds - knots[-1], 0.0)
 
@@ -132,13 +132,13 @@ def spline_map(
     strength = float(STRENGTHS[0])
     if folds is not None:
         n_folds = int(folds.max()) + 1
-        each = np.ones(len(log_odds)) if weights is None else weights
+        row_weights = np.ones(len(log_odds)) if weights is None else weights
         cells = (
             np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds
         )  # of each fold and pool
         sums = (
             np.bincount(cells, of, n_folds * len(scores)).astype(float)
-            for of in (each, each * positives)
+            for of in (row_weights, row_weights * positives)
         )
         strength = problem.best_strength(*(of.reshape(n_folds, -1) for of in sums))
     intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
@@ -202,13 +202,13 @@ class Problem:
     def best_strength(self, counts: Floats, positives: Floats) -> float:
         """The strength with the least loss on the folds held out in turn, from sums by fold and pool."""
         losses = np.zeros(len(STRENGTHS))
-        for held, ones in zip(counts, positives, strict=True):
-            others = (counts.sum(axis=0) - held, positives.sum(axis=0) - ones)
+        for in_fold, ones in zip(counts, positives, strict=True):
+            others = (counts.sum(axis=0) - in_fold, positives.sum(axis=0) - ones)
             at = self.identity
             for place, strength in enumerate(STRENGTHS):
                 at = self.fitted(*others, strength, at)
                 score = self.design @ at
-                losses[place] += held @ softplus(score) - ones @ score
+                losses[place] += in_fold @ softplus(score) - ones @ score
         return float(STRENGTHS[int(np.argmin(losses))])
 
 

@@ -135,19 +135,22 @@ def smoothed_histograms(
     shares = shares_below(tally)
     cuts = [even_cuts(shares, n_bins) for n_bins in N_BINS]
     finest = np.unique(np.concatenate([[0], *cuts]))
-    sums = [np.add.reduceat(each, finest) for each in (tally.counts, tally.positives)]
+    sums = [np.add.reduceat(column, finest) for column in (tally.counts, tally.positives)]
     sums += [np.add.reduceat(expit(sign * tally.scores) * tally.counts, finest) for sign in (1, -1)]
     strengths = np.array(STRENGTHS)[:, None]
     models = []
-    for each in cuts:
-        starts = np.searchsorted(finest, np.append(0, each))
-        counts, ones, one, zero = (np.add.reduceat(part, starts) for part in sums)
+    for inner in cuts:
+        starts = np.searchsorted(finest, np.append(0, inner))
+        counts, ones, mean_positive, mean_negative = (
+            np.add.reduceat(part, starts) for part in sums
+        )
         alpha, beta = (
-            strengths * np.clip(mean / counts, SMALLEST_MEAN, 1.0) for mean in (one, zero)
+            strengths * np.clip(mean / counts, SMALLEST_MEAN, 1.0)
+            for mean in (mean_positive, mean_negative)
         )
         evidence = betaln(alpha + ones, beta + (counts - ones)) - betaln(alpha, beta)
         values = (alpha + ones) / (alpha + beta + counts)
         models.append(
-            SmoothedHistograms(edges_at(tally.scores, each), evidence.sum(axis=1), values)
+            SmoothedHistograms(edges_at(tally.scores, inner), evidence.sum(axis=1), values)
         )
     return models

@@ -54,18 +54,18 @@ def _joined(steps: Sequence[Step]) -> Step:
         ]
         return {
             "step": "piecewise",
-            **{name: _filled([each[name] for each in steps], **how) for name, how in fills},
+            **{name: _filled([step[name] for step in steps], **how) for name, how in fills},
         }
     if first["step"] == "mix":
         parts = [
-            side_by_side(part) for part in zip(*(each["parts"] for each in steps), strict=True)
+            side_by_side(part) for part in zip(*(step["parts"] for step in steps), strict=True)
         ]
         weights = [
-            np.array(column) for column in zip(*(each["weights"] for each in steps), strict=True)
+            np.array(column) for column in zip(*(step["weights"] for step in steps), strict=True)
         ]
         return {"step": "mix", "weights": weights, "parts": parts}
     numbers = {
-        name: np.array([each[name] for each in steps], float) for name in first if name != "step"
+        name: np.array([step[name] for step in steps], float) for name in first if name != "step"
     }
     return {"step": first["step"], **numbers}
 

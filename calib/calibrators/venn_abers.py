@@ -157,7 +157,7 @@ class VennAbers(OneVsRest):
             tally = tally.pooled(np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
         low = as_event(tally, False)
         high = as_event(tally, True)
-        low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
+        low_rises, high_rises = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
         # A score that float32 rounded still equals the calibration score that it was.
         scores = tally.scores
         slack = float32_error(scores)
@@ -165,10 +165,10 @@ class VennAbers(OneVsRest):
         slack[1:] = np.minimum(slack[1:], quarter)
         slack[:-1] = np.minimum(slack[:-1], quarter)
         return VennAbersMap(
-            low_edges=(scores - slack)[low_kept],
-            low=low[np.append(0, low_kept + 1)],
-            high_edges=(scores + slack)[high_kept],
-            high=high[np.append(0, high_kept + 1)],
+            low_edges=(scores - slack)[low_rises],
+            low=low[np.append(0, low_rises + 1)],
+            high_edges=(scores + slack)[high_rises],
+            high=high[np.append(0, high_rises + 1)],
         )
 
 

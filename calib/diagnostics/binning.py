@@ -53,7 +53,7 @@ def binning_picture(
     labels: Any,
     target: int | None = None,
     n_bins: int = 15,
-    given: Mapping[str, tuple[Floats, Floats]] | None = None,
+    fitted_bins: Mapping[str, tuple[Floats, Floats]] | None = None,
 ) -> BinningPicture:
     """Bin one-vs-rest log-odds in every way and measure what each bin keeps.
 
@@ -62,7 +62,7 @@ def binning_picture(
     logits, labels : (n, n_classes) and (n,), such as the calibration set.
     target : a class, for its own pairs (class-wise); None for the pairs of all classes (shared map).
     n_bins : number of bins of each scheme.
-    given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
+    fitted_bins : name -> inner edges in log-odds and representatives of further bins, such as those of a calibrator:
         ``edges`` and ``values`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
     """
     array = np.asarray(logits)
@@ -82,7 +82,7 @@ def binning_picture(
     sums = SigmoidSums.from_log_odds(log_odds)
     label_log_odds = np.sort(label_log_odds)
     placed = {name: (scheme_edges(sums, name, n_bins), None) for name in SCHEMES} | dict(
-        given or {}
+        fitted_bins or {}
     )
     schemes = {
         name: binned_pairs(sums, label_log_odds, density, *bins) for name, bins in placed.items()
@@ -95,12 +95,12 @@ def binning_picture(
 def picture_of_rows(
     target: int | None,
     n_bins: int,
-    given: Mapping[str, tuple[Floats, Floats]],
+    fitted_bins: Mapping[str, tuple[Floats, Floats]],
     *,
     data: Mapping[str, Any],
 ) -> BinningPicture:
     """:func:`binning_picture` of the logits and labels among a worker's arrays."""
-    return binning_picture(data["logits"], data["labels"], target, n_bins, given)
+    return binning_picture(data["logits"], data["labels"], target, n_bins, fitted_bins)
 
 
 def _pairs(logits: Floats, labels: Ints, target: int | None) -> tuple[Floats, Floats]:
@@ -233,8 +233,8 @@ def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
 
 def entropy(masses: Floats) -> float:
     """Entropy in nats of masses that sum to one; zero masses contribute nothing."""
-    held = masses[masses > 0]
-    return float(-np.sum(held * np.log(held)))
+    positive = masses[masses > 0]
+    return float(-np.sum(positive * np.log(positive)))
 
 
 def mutual_information(joint: Floats) -> float:
@@ -245,8 +245,10 @@ def mutual_information(joint: Floats) -> float:
     joint : (n_labels, n_bins) masses that sum to one.
     """
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-    held = joint > 0
-    return max(float(np.sum(joint[held] * np.log(joint[held] / independent[held]))), 0.0)
+    positive = joint > 0
+    return max(
+        float(np.sum(joint[positive] * np.log(joint[positive] / independent[positive]))), 0.0
+    )
 
 
 def joint_of_bins(density: LogOddsDensity, edges: Floats) -> Floats:
@@ -337,9 +339,9 @@ def binned_pairs(
     cuts = sums.positions(edges)
     count = sums.counts(cuts)
     positives = count_between(label_log_odds, edges)
-    one, zero = sums.between(cuts)
+    positive, negative = sums.between(cuts)
     with np.errstate(invalid="ignore"):
-        predicted = np.where(count > 0, one / (one + zero), np.nan)
+        predicted = np.where(count > 0, positive / (positive + negative), np.nan)
     if representatives is None:
         representatives = mean_of_bins(positives, count, edges)
     return BinnedPairs(
@@ -409,12 +411,12 @@ def information_by_bins(
     return InformationByBins(
         n_bins=np.array(n_bins),
         rate={
-            name: np.array([entropy(one.sum(axis=0)) for one in each])
-            for name, each in joint.items()
+            name: np.array([entropy(table.sum(axis=0)) for table in tables])
+            for name, tables in joint.items()
         },
         label_information={
-            name: np.array([mutual_information(one) for one in each])
-            for name, each in joint.items()
+            name: np.array([mutual_information(table) for table in tables])
+            for name, tables in joint.items()
         },
         information=information_of_log_odds(density),
     )

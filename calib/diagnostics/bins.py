@@ -113,7 +113,7 @@ def bottleneck(joint: Floats) -> tuple[Floats, Floats]:
     logs = np.log(np.maximum(chance, 1e-300))
     bins = mass
     means = chance
-    found = []
+    points = []
     for trade_off in TRADE_OFFS:
         for _ in range(N_ITERATIONS):
             gain = chance.T @ np.log(np.maximum(means, 1e-300))
@@ -124,8 +124,8 @@ def bottleneck(joint: Floats) -> tuple[Floats, Floats]:
             stored = bins > 1e-12
             share, bins = share[:, stored], bins[stored]
             means = joint @ share / bins
-        found.append((mutual_information(mass[:, None] * share), mutual_information(means * bins)))
-    rate, information = np.array([*found[::-1]]).T
+        points.append((mutual_information(mass[:, None] * share), mutual_information(means * bins)))
+    rate, information = np.array([*points[::-1]]).T
     return rate, information
 
 
@@ -170,9 +170,9 @@ def set_divergence(*, data: dict[str, Any]) -> SetDivergence:
     """
     logits, labels = data["logits"], data["labels"]
     n, n_classes = logits.shape
-    own = one_vs_rest_log_odds(logits)[np.arange(n), labels]
-    cuts = np.linspace(own.min(), own.max(), N_CUTS + 1)[1:-1]
-    cell = labels * N_CUTS + np.searchsorted(cuts, own, side="right")
+    label_log_odds = one_vs_rest_log_odds(logits)[np.arange(n), labels]
+    cuts = np.linspace(label_log_odds.min(), label_log_odds.max(), N_CUTS + 1)[1:-1]
+    cell = labels * N_CUTS + np.searchsorted(cuts, label_log_odds, side="right")
     order = np.random.default_rng(0).permutation(n)
     half = n // 2
     truth = _histograms(cell[order[half:]], n_classes)
@@ -182,7 +182,7 @@ def set_divergence(*, data: dict[str, Any]) -> SetDivergence:
     for size in n_rows:
         counts = _histograms(cell[order[:size]], n_classes)
         class_wise.append([_distance(*pair) for pair in zip(counts, truth, strict=True)])
-        shared.append([_distance(counts.sum(axis=0), each) for each in truth])
+        shared.append([_distance(counts.sum(axis=0), histogram) for histogram in truth])
     return SetDivergence(n_rows, np.array(class_wise), np.array(shared))
 
 

@@ -323,12 +323,12 @@ def class_rows(
     sample : whose true map of two classes is drawn, where it has one.
     data : of both parts, as :func:`calib.diagnostics.judgement.both_parts` names them.
     """
-    known, positive = class_pairs(data["logits"], data["labels"], target)
-    log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
-    n_bins = min(MOST_BINS, default_bins(min(len(known), len(log_odds))))
-    seen = frequencies(log_odds, came, balanced_edges(known, positive, n_bins))
-    axes = {kind: score_axis(kind, known, seen.score) for kind in get_args(Place)}
-    cells = {kind: _cells(axis, log_odds, came) for kind, axis in axes.items()}
+    calibration, positive = class_pairs(data["logits"], data["labels"], target)
+    log_odds, outcome = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
+    n_bins = min(MOST_BINS, default_bins(min(len(calibration), len(log_odds))))
+    seen = frequencies(log_odds, outcome, balanced_edges(calibration, positive, n_bins))
+    axes = {kind: score_axis(kind, calibration, seen.score) for kind in get_args(Place)}
+    cells = {kind: _cells(axis, log_odds, outcome) for kind, axis in axes.items()}
     axis = axes["log_odds"]
     scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, N_POINTS).astype(int))]
     grid = np.unique(np.concatenate([scores, np.linspace(*axis.limits, N_POINTS)]))
@@ -339,10 +339,12 @@ def class_rows(
     return ClassRows(axes, cells, seen, grid, truth)
 
 
-def _cells(axis: ScoreAxis, log_odds: Floats, came: Any) -> ScoreCells:
+def _cells(axis: ScoreAxis, log_odds: Floats, outcome: Any) -> ScoreCells:
     places = np.clip(axis.place(log_odds), *axis.limits)
     edges = np.linspace(*axis.limits, N_CELLS + 1)
-    return ScoreCells(edges, *(np.histogram(places[rows], edges)[0] for rows in (came, ~came)))
+    return ScoreCells(
+        edges, *(np.histogram(places[rows], edges)[0] for rows in (outcome, ~outcome))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,7 +387,7 @@ def judged_map(
     """
     test = rows_to_judge(data)
     assert test is not None
-    log_odds, came = class_pairs(test.logits, test.labels, target)
+    log_odds, outcome = class_pairs(test.logits, test.labels, target)
     curve, probs = (
         class_map(fitted, points, target, test.kind, test.floor) for points in (grid, log_odds)
     )
@@ -394,5 +396,5 @@ def judged_map(
         venn_abers_pair(fitted, grid, target),
         posterior_map(fitted, target) if isinstance(fitted, BayesIso) else None,
         frequencies.means(log_odds, probs),
-        ends_of(log_odds, came, probs),
+        ends_of(log_odds, outcome, probs),
     )

@@ -165,9 +165,11 @@ def find_groups(
     member = csc_array((np.ones(len(indices)), indices, starts), shape=(n, len(single)))
     both = triu(member.T @ member).tocoo()  # on the diagonal the groups of one column
     column = np.array([column for column, _, _ in single], dtype=int)
-    one = both.row == both.col
-    kept = (both.data >= least_rows) & (one | (column[both.row] != column[both.col]))
-    first, second, one, rows = (values[kept] for values in (both.row, both.col, one, both.data))
+    is_single = both.row == both.col
+    large = (both.data >= least_rows) & (is_single | (column[both.row] != column[both.col]))
+    first, second, is_single, rows = (
+        values[large] for values in (both.row, both.col, is_single, both.data)
+    )
     between = None
     if clustered:
         of_unit = csc_array((np.ones(n), (unit, np.arange(n))), shape=(n_units, n))
@@ -178,21 +180,22 @@ def find_groups(
             pairs = np.flatnonzero(first == k)
             part = by_row[inside][:, second[pairs]]
             sums = (
-                of_unit[:, inside] @ each for each in (part, part.multiply(residual[inside, None]))
+                of_unit[:, inside] @ table
+                for table in (part, part.multiply(residual[inside, None]))
             )
             between[:, pairs] = _between_clusters(*sums)
         several = between[0] > 1
-        first, second, one, rows, between = (
-            values[..., several] for values in (first, second, one, rows, between)
+        first, second, is_single, rows, between = (
+            values[..., several] for values in (first, second, is_single, rows, between)
         )
     if not len(rows):
         return FoundGroups((), average, 0, level)
     predicted, observed = (
-        (member.T @ member.multiply(each[:, None]).tocsc()).tocsr()[first, second]
-        for each in (probability, outcome)
+        (member.T @ member.multiply(column[:, None]).tocsc()).tocsr()[first, second]
+        for column in (probability, outcome)
     )
     error = (1.0 - level) * np.where(
-        one, SHARES[0] / max(1, one.sum()), SHARES[1] / max(1, (~one).sum())
+        is_single, SHARES[0] / max(1, is_single.sum()), SHARES[1] / max(1, (~is_single).sum())
     )
     gap, low, high = _gaps(rows, predicted, observed, error, between)
     above = max(average.value, 0.0)
@@ -204,7 +207,7 @@ def find_groups(
     for k in order:
         if len(groups) == most:
             break
-        parts = [single[each] for each in dict.fromkeys((first[k], second[k]))]
+        parts = [single[place] for place in dict.fromkeys((first[k], second[k]))]
         inside = parts[0][2] if len(parts) == 1 else np.intersect1d(parts[0][2], parts[1][2])
         new = inside[~covered[inside]]
         if len(new) < least_rows:
@@ -275,37 +278,37 @@ def _groups(name: str, values: npt.NDArray[Any]) -> list[tuple[str, Ints]]:
     import pandas as pd
 
     missing = np.asarray(pd.isna(values))
-    known = values[~missing]
-    numbers = known.dtype.kind in "fiu"
-    if numbers and len(np.unique(known)) > MOST_NUMBERS:
-        found = _groups_of_numbers(name, np.where(missing, np.nan, values).astype(float))
+    present = values[~missing]
+    numbers = present.dtype.kind in "fiu"
+    if numbers and len(np.unique(present)) > MOST_NUMBERS:
+        groups = _groups_of_numbers(name, np.where(missing, np.nan, values).astype(float))
     else:
-        texts = [f"{each:g}" if numbers else str(each) for each in known]
+        texts = [f"{value:g}" if numbers else str(value) for value in present]
         levels, level = np.unique(texts, return_inverse=True)
         rows = np.flatnonzero(~missing)[np.argsort(level, kind="stable")]
         ends = np.cumsum(np.bincount(level))
         is_name = f"{name} = " if name else ""
-        found = [
+        groups = [
             (f"{is_name}{text}", part)
             for text, part in zip(levels, np.split(rows, ends[:-1]), strict=False)
         ]
-    return [*found, (f"{name or 'group'} missing", np.flatnonzero(missing))]
+    return [*groups, (f"{name or 'group'} missing", np.flatnonzero(missing))]
 
 
 def _groups_of_numbers(name: str, values: Floats) -> list[tuple[str, Ints]]:
     """Groups that end at tenths of the rows."""
     tenths = np.quantile(values[~np.isnan(values)], np.arange(1, 10) / 10, method="inverted_cdf")
     ends = [-np.inf, *tenths, np.inf]
-    found: dict[bytes, tuple[str, Ints]] = {}
+    groups: dict[bytes, tuple[str, Ints]] = {}
     for first, last in PARTS:
         low = ends[first]
         high = ends[last]
         rows = np.flatnonzero((values > low) & (values <= high))
         lower = f"{low:.4g} < " if first and last < 10 else ""
         upper = f" ≤ {high:.4g}"
-        words = f"{lower}{name}{upper}" if last < 10 else f"{name} > {low:.4g}"
-        found.setdefault(rows.tobytes(), (words, rows))
-    return list(found.values())
+        title = f"{lower}{name}{upper}" if last < 10 else f"{name} > {low:.4g}"
+        groups.setdefault(rows.tobytes(), (title, rows))
+    return list(groups.values())
 
 
 def _columns(features: Any, n: int) -> dict[str, npt.NDArray[Any]]:

@@ -62,8 +62,8 @@ class GroupGaps:
         The gap's end nearest to 0 decides, so that a group of a few odd rows does not come first; among groups whose
         interval holds 0, the size of the gap.
         """
-        kept = np.flatnonzero(self.rows)
-        return kept[np.lexsort((-np.abs(self.gap[kept]), -self.sure_gap[kept]))]
+        nonempty = np.flatnonzero(self.rows)
+        return nonempty[np.lexsort((-np.abs(self.gap[nonempty]), -self.sure_gap[nonempty]))]
 
     @property
     def sure_gap(self) -> Floats:
@@ -105,26 +105,26 @@ def gaps_by_group(
             np.bincount(group, among * values, n_groups), np.bincount(group, among, n_groups)
         )
 
-    said = means(confidence, weight)
+    mean_confidence = means(confidence, weight)
     accuracy = means(correct, weight)
     over = means(confidence, weight * ~correct)
     under = means(1.0 - confidence, weight * correct)
     independent = independent_rows(group, n_groups, correct, clusters, weights)
     independent = independent * _allowance_for_clusters(group, n_groups, clusters, level)
     low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
-    gap = said - accuracy
+    gap = mean_confidence - accuracy
     spread = np.sqrt(means((confidence - correct - gap[group]) ** 2, weight))
     half = (
         NormalDist().inv_cdf(0.5 + level / 2.0)
         * spread
         / np.sqrt(np.maximum(independent - 1.0, 1.0))
     )
-    lowest = np.minimum(said - high, gap - half)
-    highest = np.maximum(said - low, gap + half)
+    lowest = np.minimum(mean_confidence - high, gap - half)
+    highest = np.maximum(mean_confidence - low, gap + half)
     return GroupGaps(
         wrong,
         right,
-        said,
+        mean_confidence,
         accuracy,
         np.bincount(group, weight, n_groups) / weight.sum(),
         gap,
@@ -154,11 +154,11 @@ def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: fl
 
 def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     """Over- and underconfidence in each band of the view; contributions add up to the overall signed gap."""
-    said, outcome = evaluation.pair
+    predicted, outcome = evaluation.pair
     edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
-    band = np.searchsorted(edges[1:-1], said, side="right")
+    band = np.searchsorted(edges[1:-1], predicted, side="right")
     about = level, evaluation.clusters, evaluation.weights
-    return gaps_by_group(said, outcome, band, len(edges) - 1, *about)
+    return gaps_by_group(predicted, outcome, band, len(edges) - 1, *about)
 
 
 MOST_NAMED = 3

@@ -133,32 +133,34 @@ def group_panels(
     ['b']
     """
     check_level(level)
-    said, came = check_event(probs, labels)
+    predicted, observed = check_event(probs, labels)
     names = np.asarray(groups)
-    if names.shape != said.shape:
+    if names.shape != predicted.shape:
         raise CalibrationError(
-            f"There must be one group for each of {len(said):,} rows; got shape {names.shape}."
+            f"There must be one group for each of {len(predicted):,} rows; got shape {names.shape}."
         )
-    kept, all_rows = Rows.checked(came, weights, weight_kind, clusters)
-    said = said[kept]
-    came = came[kept]
-    names = names[kept]
-    floor = default_floor(said)
+    counted, all_rows = Rows.checked(observed, weights, weight_kind, clusters)
+    predicted = predicted[counted]
+    observed = observed[counted]
+    names = names[counted]
+    floor = default_floor(predicted)
     every, of_row = np.unique(names.astype(str), return_inverse=True)
-    rarer = np.minimum(*(np.bincount(of_row[part], minlength=len(every)) for part in (came, ~came)))
+    rarer = np.minimum(
+        *(np.bincount(of_row[part], minlength=len(every)) for part in (observed, ~observed))
+    )
     enough = rarer >= LEAST_EVENTS
     joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
-    found = []
+    panels = []
     for k, name in enumerate(every):
         rows = np.flatnonzero(of_row == k)
-        risk = said[rows]
-        event = came[rows]
+        risk = predicted[rows]
+        event = observed[rows]
         sample = all_rows.take(rows, event)
         measured = closed_form(risk, event, sample, floor, joint)[0] if enough[k] else {}
         measures = {key: measured[key] for key in MEASURES if enough[k]}
         about = str(name), len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
-        found.append(GroupPanel(*about, measures))
-    return sorted(found, key=_order)
+        panels.append(GroupPanel(*about, measures))
+    return sorted(panels, key=_order)
 
 
 def _order(group: GroupPanel) -> tuple[float, float, int]:

@@ -136,8 +136,8 @@ def threshold_counts(
     probs: Floats, outcome: Bools, threshold: float, scale: str = "linear"
 ) -> ThresholdCounts:
     """Count (n,) rows by probability, and whether what it is about came true, on both sides of a threshold."""
-    found = sided_counts(_place(probs, scale), outcome, float(_place(threshold, scale)))
-    return ThresholdCounts(found.edges, found.right, found.wrong, found.at, threshold, scale)
+    counts = sided_counts(_place(probs, scale), outcome, float(_place(threshold, scale)))
+    return ThresholdCounts(counts.edges, counts.right, counts.wrong, counts.at, threshold, scale)
 
 
 def _place(probability: Floats | float, scale: str) -> Floats:

@@ -65,8 +65,8 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     seen = {view.name: evaluation.seen(view) for view in views}
     return Judgement(
         evaluation,
-        {name: scored_on(one) for name, one in seen.items()},
-        {name: evaluation_diagram(one) for name, one in seen.items()},
+        {name: scored_on(evaluation) for name, evaluation in seen.items()},
+        {name: evaluation_diagram(evaluation) for name, evaluation in seen.items()},
         seconds,
     )
 
@@ -104,18 +104,18 @@ def arrays_to_judge(test: Predictions, fitted: Calibrator | None = None) -> dict
 
 def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
     """The data set of :func:`arrays_to_judge`, in a worker; None where there is none among the arrays."""
-    given = {
+    arrays = {
         name.removeprefix(TEST): array for name, array in data.items() if name.startswith(TEST)
     }
-    if not given:
+    if not arrays:
         return None
-    column = given.pop("event", None)
-    kind = str(given.pop("kind"))
-    weight_kind = str(given.pop("weight_kind"))
-    floor = float(given.pop("floor")) if "floor" in given else None
-    names = tuple(map(str, range(given["logits"].shape[1])))
-    if group_column := str(given.pop("column", "")):
-        given["metadata"] = {group_column: given.pop("groups")}
+    column = arrays.pop("event", None)
+    kind = str(arrays.pop("kind"))
+    weight_kind = str(arrays.pop("weight_kind"))
+    floor = float(arrays.pop("floor")) if "floor" in arrays else None
+    names = tuple(map(str, range(arrays["logits"].shape[1])))
+    if group_column := str(arrays.pop("column", "")):
+        arrays["metadata"] = {group_column: arrays.pop("groups")}
     event = None if column is None else Event(int(column), names[int(column)], "")
     about: dict[str, Any] = {
         "kind": kind,
@@ -123,7 +123,7 @@ def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
         "weight_kind": weight_kind or None,
         "event": event,
     }
-    return Predictions(**given, **about, class_names=names, sha256="in a worker")
+    return Predictions(**arrays, **about, class_names=names, sha256="in a worker")
 
 
 def fit_method_and_judge(
@@ -199,20 +199,20 @@ def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> t
     """(n,) probabilities of one class of the test rows among a worker's arrays, and whether it is their class."""
     test = rows_to_judge(data)
     assert test is not None
-    said = np.empty(len(test))
+    predicted = np.empty(len(test))
     groups = groups_for(fitted, test)
     for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
         inside = None if groups is None else groups[rows]
-        said[rows] = fitted.probs_from_logits(test.logits[rows], inside)[:, target]
-    return said, test.labels == target
+        predicted[rows] = fitted.probs_from_logits(test.logits[rows], inside)[:, target]
+    return predicted, test.labels == target
 
 
 def state_of(judgement: Judgement) -> dict[str, Any]:
     """A judgement as nested dicts of arrays, numbers and texts; undone by :func:`from_state`."""
     return {
         "evaluation": _fields(judgement.evaluation) | {"view": judgement.evaluation.view.name},
-        "resampled": {view: _scored_state(one) for view, one in judgement.resampled.items()},
-        "diagrams": {view: _diagram_state(one) for view, one in judgement.diagrams.items()},
+        "resampled": {view: _scored_state(scored) for view, scored in judgement.resampled.items()},
+        "diagrams": {view: _diagram_state(diagram) for view, diagram in judgement.diagrams.items()},
         "predict_seconds": judgement.predict_seconds,
     }
 
@@ -222,8 +222,8 @@ def from_state(state: Mapping[str, Any]) -> Judgement:
     view = {view.name: view for view in (TOP_LABEL, PAIRS)}[state["evaluation"]["view"]]
     return Judgement(
         Evaluation(**{**state["evaluation"], "view": view}),
-        {view: _scored_from_state(one) for view, one in state["resampled"].items()},
-        {view: _diagram_from_state(one) for view, one in state["diagrams"].items()},
+        {view: _scored_from_state(scored) for view, scored in state["resampled"].items()},
+        {view: _diagram_from_state(diagram) for view, diagram in state["diagrams"].items()},
         state["predict_seconds"],
     )
 

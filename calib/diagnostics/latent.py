@@ -134,8 +134,8 @@ def latent_curve(
     sd = np.std([stencil.interpolate(draw) for draw in draws], axis=0)
     line = outside = None
     if temperature is not None:
-        known = data if space == "logits" else np.maximum(data, SMALLEST_PROBABILITY)
-        anchor = weights @ prior_mean(known, space)
+        inputs = data if space == "logits" else np.maximum(data, SMALLEST_PROBABILITY)
+        anchor = weights @ prior_mean(inputs, space)
         line = prior + (gp.scale_ / temperature - 1.0) * (prior - anchor)
         beyond = np.interp(data, points, np.abs(line - mean) > 2 * sd)
         outside = float(weights @ (beyond > 0.5))
@@ -257,7 +257,7 @@ def confidence_effect(
     return ConfidenceEffect(
         before=before[order],
         after=probs[index, top][order],
-        draws=under_each_draw(gp, logits, top)[order],
+        draws=probs_by_draw(gp, logits, top)[order],
         right=(labels == top)[order],
         temperature=scaled,
         truth=true,
@@ -266,7 +266,7 @@ def confidence_effect(
     )
 
 
-def under_each_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
+def probs_by_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
     """Probability of one class of each row under each drawn function, shape (n, n_draws), float32.
 
     The numerator and the normaliser of the softmax both come from ``exp(a)`` on the grid, as in
@@ -280,8 +280,10 @@ def under_each_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
         index = np.arange(len(mass))
         nodes, window = gp.grid().window(inputs.min(), inputs.max())
         local = growth[nodes]
-        own = window.stencil(inputs[index, classes[block]])
-        grown = sum(w[:, None] * local[own.first + node] for node, w in enumerate(own.weights))
+        at_class = window.stencil(inputs[index, classes[block]])
+        grown = sum(
+            w[:, None] * local[at_class.first + node] for node, w in enumerate(at_class.weights)
+        )
         total = window.stencil(inputs).collect(mass) @ local
         probs[block] = mass[index, classes[block], None] * grown / total
     return probs

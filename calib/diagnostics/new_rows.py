@@ -91,14 +91,14 @@ def check_new_rows(
     rows: Predictions = data["rows"]
     raw, now = judge(exported, rows)
     earlier = before if isinstance(before, Evaluation) else None
-    known = None if earlier is None else Distribution.from_evaluation(earlier)
+    distribution = None if earlier is None else Distribution.from_evaluation(earlier)
     here = Distribution.from_evaluation(now, labelled)
     if labelled:
         return NewRowsCheck(
-            now, calibration_shift(now, raw, before, n_before=n_before), None, here, known
+            now, calibration_shift(now, raw, before, n_before=n_before), None, here, distribution
         )
     accuracy = None if earlier is None else score_intervals(earlier)["accuracy"]
-    return NewRowsCheck(now, None, without_labels(now, earlier), here, known, accuracy)
+    return NewRowsCheck(now, None, without_labels(now, earlier), here, distribution, accuracy)
 
 
 FEW_JUDGED = 30
@@ -173,33 +173,35 @@ def without_labels(
     >>> f"{expected.value:.1%} ({expected.low:.1%} to {expected.high:.1%})"
     '92.2% (90.4% to 93.7%)'
     """
-    said = _said(now)[0]
+    predicted = _event_pair(now)[0]
     fit = None if before is None else _recalibrated(before)
-    line = _line(said)
-    chances = said if fit is None else sigmoid(line @ fit.coef)
+    line = _line(predicted)
+    chances = predicted if fit is None else sigmoid(line @ fit.coef)
     variance = chances * (1.0 - chances)
 
     def mean(sign: Floats) -> Interval:
         """Mean chance, or of one minus it where the sign is negative."""
-        of_outcomes = float(variance.sum()) / len(said) ** 2
+        of_outcomes = float(variance.sum()) / len(predicted) ** 2
         of_fit = (
             np.zeros(1)
             if fit is None
-            else fit.estimate.influence @ ((sign * variance) @ line / len(said))
+            else fit.estimate.influence @ ((sign * variance) @ line / len(predicted))
         )
         value = float(np.where(sign > 0, chances, 1.0 - chances).mean())
         inside = LOGIT if 0.0 < value < 1.0 else None
         return Estimate(value, np.append(of_fit, np.sqrt(of_outcomes))).interval(level, inside)
 
-    as_said = np.ones(len(said))
+    ones = np.ones(len(predicted))
     of_two = now.n_classes == 2 and now.view.name != "pairs"
-    accuracy = mean(np.where(said >= 0.5, 1.0, -1.0) if of_two else as_said)
-    rate = mean(as_said) if now.view.is_event else None
+    accuracy = mean(np.where(predicted >= 0.5, 1.0, -1.0) if of_two else ones)
+    rate = mean(ones) if now.view.is_event else None
     shift = None
     if before is not None:
         there, here = (
-            Rows.of(len(one), one.clusters).mean_of(one.pair[0]).interval(level)
-            for one in (before, now)
+            Rows.of(len(evaluation), evaluation.clusters)
+            .mean_of(evaluation.pair[0])
+            .interval(level)
+            for evaluation in (before, now)
         )
         shift = combined(here, there)
     return WithoutLabels(
@@ -212,25 +214,27 @@ def without_labels(
     )
 
 
-def _said(evaluation: Evaluation) -> tuple[Floats, Bools]:
+def _event_pair(evaluation: Evaluation) -> tuple[Floats, Bools]:
     """Predictions and outcomes to draw: of two classes of the event, else of the predicted class."""
     if evaluation.n_classes != 2 or evaluation.rest is None:
         return evaluation.confidence, evaluation.correct
     column = 1 if evaluation.view.column is None else evaluation.view.column
-    said = np.where(evaluation.predicted == column, evaluation.confidence, evaluation.rest)
-    return said, evaluation.labels == column
+    predicted = np.where(evaluation.predicted == column, evaluation.confidence, evaluation.rest)
+    return predicted, evaluation.labels == column
 
 
-def _line(said: Floats) -> Floats:
-    return np.column_stack([np.ones(len(said)), log_odds_of(said, CLIP)])
+def _line(predicted: Floats) -> Floats:
+    return np.column_stack([np.ones(len(predicted)), log_odds_of(predicted, CLIP)])
 
 
 def _recalibrated(before: Evaluation) -> LogisticFit | None:
     """Intercept and slope of the log-odds on labelled rows; None where too few rows tell them."""
-    said, came = _said(before)
-    if 3 * min(came.sum(), (~came).sum()) < FEW_JUDGED or np.ptp(said) < 1e-9:
+    predicted, observed = _event_pair(before)
+    if 3 * min(observed.sum(), (~observed).sum()) < FEW_JUDGED or np.ptp(predicted) < 1e-9:
         return None
-    fit = fit_logistic(_line(said), came, Rows.with_outcome(came, clusters=before.clusters))
+    fit = fit_logistic(
+        _line(predicted), observed, Rows.with_outcome(observed, clusters=before.clusters)
+    )
     return fit if np.isfinite(fit.coef).all() else None
 
 
@@ -240,7 +244,7 @@ ASSUMES = (
 )
 
 
-def sentences(found: WithoutLabels, title: str, before: Interval | None = None) -> list[str]:
+def sentences(expected: WithoutLabels, title: str, before: Interval | None = None) -> list[str]:
     """Sentences about the expectation, the shift, the assumption and what the intervals cover.
 
     Parameters
@@ -248,32 +252,32 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
     title : of the calibrator.
     before : accuracy on the labelled rows, where it is known.
     """
-    parts = [f"an accuracy of **{_percent(found.accuracy)}**"]
-    if found.rate is not None:
-        parts.insert(0, f"an observed rate of **{_percent(found.rate)}**")
+    parts = [f"an accuracy of **{_percent(expected.accuracy)}**"]
+    if expected.rate is not None:
+        parts.insert(0, f"an observed rate of **{_percent(expected.rate)}**")
     earlier = (
         "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
     )
-    said = [
-        f"{plural(found.n, 'row')} without labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."
+    lines = [
+        f"{plural(expected.n, 'row')} without labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."
     ]
-    if found.shift is not None:
-        value, low, high = found.shift
+    if expected.shift is not None:
+        value, low, high = expected.shift
         way = (
             "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"
         )
         size = f"{points(value)} points, {points_between(low, high)}"
-        said.append(found.view.wording.describe_drift(way, size))
-    said.append(ASSUMES)
+        lines.append(expected.view.wording.describe_drift(way, size))
+    lines.append(ASSUMES)
     level = round_percent(0.95)
-    said.append(
+    lines.append(
         f"The intervals ({level}) cover chance in the outcomes of these rows and what is not known of the calibration, "
-        f"whose intercept and slope were fitted to {found.n_judged:,} labelled rows."
-        if found.n_judged
+        f"whose intercept and slope were fitted to {expected.n_judged:,} labelled rows."
+        if expected.n_judged
         else f"The intervals ({level}) cover chance in the outcomes of these rows alone: the calibrator's own "
         "uncertainty is not in them, since there are no labelled rows to judge it on, or too few."
     )
-    return said
+    return lines
 
 
 def _percent(interval: Interval) -> str:

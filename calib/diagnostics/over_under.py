@@ -93,10 +93,10 @@ def over_under_confidence(
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, first)
     quantities = [_quantities(evaluation) for evaluation in evaluations]
-    changes = [None, *(_change(one, quantities[0], level) for one in quantities[1:])]
+    changes = [None, *(_change(estimates, quantities[0], level) for estimates in quantities[1:])]
     return [
-        _over_under(evaluation, one, change, level)
-        for evaluation, one, change in zip(evaluations, quantities, changes, strict=True)
+        _over_under(evaluation, estimates, change, level)
+        for evaluation, estimates, change in zip(evaluations, quantities, changes, strict=True)
     ]
 
 
@@ -124,14 +124,16 @@ def _log(estimate: Estimate) -> Estimate:
     return Estimate(np.log(estimate.value), estimate.influence / estimate.value, estimate.degrees)
 
 
-def _change(one: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level: float) -> Change:
-    changed = {name: (one[name] - baseline[name]).interval(level) for name in one}
+def _change(
+    estimates: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level: float
+) -> Change:
+    changed = {name: (estimates[name] - baseline[name]).interval(level) for name in estimates}
     factors = (_exp(changed[name]) for name in ("log ratio", "log ratio over odds"))
     return Change(changed["over"], changed["under"], changed["gap"], *factors)
 
 
 def _over_under(
-    evaluation: Evaluation, one: Mapping[str, Estimate], change: Change | None, level: float
+    evaluation: Evaluation, estimates: Mapping[str, Estimate], change: Change | None, level: float
 ) -> OverUnder:
     outcome = evaluation.pair[1]
     n = len(outcome)
@@ -145,12 +147,12 @@ def _over_under(
     odds = _odds(share * worth, worth, level)
     gap = average_gap(evaluation, level)
     if min(wrong, right) >= FEW:
-        found = {name: estimate.interval(level) for name, estimate in one.items()}
-        over, under = (cut(found[name], 0.0, 1.0) for name in ("over", "under"))
-        ratio = _exp(found["log ratio"])
-        times = _exp(found["log ratio over odds"])
+        intervals = {name: estimate.interval(level) for name, estimate in estimates.items()}
+        over, under = (cut(intervals[name], 0.0, 1.0) for name in ("over", "under"))
+        ratio = _exp(intervals["log ratio"])
+        times = _exp(intervals["log ratio over odds"])
     else:  # cautious: values in [0, 1] vary less than shares
-        sums = (one["over"].value * wrong, wrong), (one["under"].value * right, right)
+        sums = (estimates["over"].value * wrong, wrong), (estimates["under"].value * right, right)
         over, under = (
             share_interval(min(max(float(total), 0.0), count), count, level)
             for total, count in sums
@@ -226,20 +228,20 @@ def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[st
     """The quantities of one method as value and interval in words, by column; a dash for what does not exist."""
     change = result.change
     return {
-        "o": _words(result.over),
-        "change of o": _words(change.over if change else None, "+"),
-        "u": _words(result.under),
-        "change of u": _words(change.under if change else None, "+"),
-        "o / u": _words(result.ratio),
-        "change of o / u": _words(change.ratio if change else None, "×"),
-        view.wording.odds_label: _words(result.odds),
-        "o / u over odds": _words(result.ratio_over_odds),
-        "gap, points": _words(result.gap, write=points),
-        "change of the gap": _words(change.gap if change else None, write=points),
+        "o": _cell(result.over),
+        "change of o": _cell(change.over if change else None, "+"),
+        "u": _cell(result.under),
+        "change of u": _cell(change.under if change else None, "+"),
+        "o / u": _cell(result.ratio),
+        "change of o / u": _cell(change.ratio if change else None, "×"),
+        view.wording.odds_label: _cell(result.odds),
+        "o / u over odds": _cell(result.ratio_over_odds),
+        "gap, points": _cell(result.gap, write=points),
+        "change of the gap": _cell(change.gap if change else None, write=points),
     }
 
 
-def _words(
+def _cell(
     interval: Interval | None, mark: str = "", write: Callable[[float], str] = number
 ) -> tuple[str, str]:
     """A value and its interval; ``mark`` stands before a positive difference, or before a factor."""

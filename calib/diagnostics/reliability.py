@@ -150,15 +150,15 @@ def reliability_curve(
     else:
         confidence, correct = target_pair(probs, labels, target)
     bins = bins_of(confidence, correct, n_bins, binning, weights)
-    held = bins.nonempty
-    count = bins.count[held]
+    nonempty = bins.nonempty
+    count = bins.count[nonempty]
     weight = check_weights(weights, len(correct))
-    independent = independent_rows(bins.index, len(bins.count), correct, clusters, weight)[held]
-    low, high = wilson_interval(bins.outcome[held] * independent, independent, level)
+    independent = independent_rows(bins.index, len(bins.count), correct, clusters, weight)[nonempty]
+    low, high = wilson_interval(bins.outcome[nonempty] * independent, independent, level)
     position = np.where(bins.mass > 0, np.cumsum(bins.mass > 0) - 1, -1)
     return ReliabilityCurve(
-        confidence=bins.value[held],
-        accuracy=bins.outcome[held],
+        confidence=bins.value[nonempty],
+        accuracy=bins.outcome[nonempty],
         count=count,
         low=low,
         high=high,
@@ -246,11 +246,11 @@ def corp_curve(
     count = np.round(np.add.reduceat(again.count, first)).astype(np.int64)
     point = np.stack([first, last], axis=1).ravel()
     step = np.repeat(np.arange(len(first)), 2)
-    kept = np.r_[True, np.diff(point) > 0]
-    if kept.sum() > MAX_POINTS:
-        kept = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
-    point = point[kept]
-    step = step[kept]
+    places = np.r_[True, np.diff(point) > 0]
+    if places.sum() > MAX_POINTS:
+        places = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
+    point = point[places]
+    step = step[places]
     return CorpCurve(
         again.confidence[point],
         again.frequency[point],

@@ -106,8 +106,8 @@ def risk_coverage(
     weights : (n,) how much each row counts, or None; rows with a weight of 0 are left out.
     """
     confidence, correct = top_label(confidence, correct)
-    kept, sample = Rows.checked(correct, weights, "sampling", clusters)
-    confidence, correct = confidence[kept], correct[kept]
+    counted_rows, sample = Rows.checked(correct, weights, "sampling", clusters)
+    confidence, correct = confidence[counted_rows], correct[counted_rows]
     order = np.argsort(-confidence, kind="stable")
     descending = confidence[order]
     last = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
@@ -198,7 +198,7 @@ class CostsBeside:
     saved: Interval
 
 
-def costs_beside_raw(
+def costs_against_raw(
     raw: Calibrator, fitted: Calibrator, rule: CostMatrix, *, data: Mapping[str, Any]
 ) -> CostsBeside:
     """Bayes actions of both methods on the test rows among a worker's arrays, which chose nothing."""
@@ -238,12 +238,14 @@ def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> Ne
     return estimate_rate(before, data["labels"] == column, after, **about)
 
 
-def sets_beside_raw(
+def sets_against_raw(
     raw: Calibrator, fitted: Calibrator, alpha: float, per_class: bool, *, data: Mapping[str, Any]
 ) -> SetsBeside:
     """Sets of both methods from one half of the test rows among a worker's arrays, judged on the other."""
     test = _test_of(data)
-    before, after = (fit_and_judge_sets(each, test, alpha, per_class) for each in (raw, fitted))
+    before, after = (
+        fit_and_judge_sets(calibrator, test, alpha, per_class) for calibrator in (raw, fitted)
+    )
     return SetsBeside(before, after, sets_change(before.found, after.found))
 
 

@@ -81,8 +81,8 @@ def success_rates(separation: Floats, right: Bools, n_bins: int) -> Frequencies:
 
 def within_finite(separation: Floats) -> Floats:
     """Separations with infinite ones moved to the least or largest finite one; to -1 and 1 where there is none."""
-    known = separation[np.isfinite(separation)]
-    low, high = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
+    finite = separation[np.isfinite(separation)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (-1.0, 1.0)
     return np.clip(separation, low, high)
 
 
@@ -119,13 +119,13 @@ def explain(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
     result = exact(
         training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted]))
     )
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: float(getattr(result, name)[0]) for name in ("same", "other", "fast", "exact")
     }
     for name in ("same_row", "other_row", "deciding_same_row", "deciding_other_row"):
         row = int(getattr(result, name)[0])
-        found[name] = row if row >= 0 else None
-    return Explanation(**found)
+        fields[name] = row if row >= 0 else None
+    return Explanation(**fields)
 
 
 EXACT = "exact"
@@ -224,8 +224,8 @@ def study_separations(kind: str, *, data: Arrays) -> SeparationStudy:
     training = _training(data)
     test, predicted, labels, confidence = _measured(training, kind, data)
     learned, other_predicted, other_labels, _ = _measured(training, kind, data, "calibration_")
-    known = learned.separation[np.isfinite(learned.separation)]
-    limits = (float(known.min()), float(known.max())) if len(known) else (-1.0, 1.0)
+    finite = learned.separation[np.isfinite(learned.separation)]
+    limits = (float(finite.min()), float(finite.max())) if len(finite) else (-1.0, 1.0)
     within = np.clip(learned.separation, *limits)
     right = predicted == labels
     histogram = sided_counts(within_finite(test.separation), right, 0.0)
@@ -388,6 +388,8 @@ def _measured(
 ) -> tuple[Measured, Ints, Ints, Floats]:
     """Separations of the rows of a part; and of those the predicted classes, the labels and the confidences."""
     logits = data[f"{part}logits"]
-    found = measured_separation(training, data[f"{part}features"], np.argmax(logits, axis=1), kind)
-    probs = softmax(np.asarray(logits[found.rows], dtype=float))
-    return found, probs.argmax(axis=1), data[f"{part}labels"][found.rows], probs.max(axis=1)
+    measured = measured_separation(
+        training, data[f"{part}features"], np.argmax(logits, axis=1), kind
+    )
+    probs = softmax(np.asarray(logits[measured.rows], dtype=float))
+    return measured, probs.argmax(axis=1), data[f"{part}labels"][measured.rows], probs.max(axis=1)

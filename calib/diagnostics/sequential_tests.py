@@ -91,14 +91,14 @@ class SequentialTests:
     def sentence(self) -> str:
         """O:E of all rows, the batch of an alarm, and the e-value, for people."""
         limit = 1.0 / self.alpha
-        said = (
+        alarm = (
             f"**alarm in batch {self.alarm + 1:,} of {len(self):,}** ({self.batches[self.alarm]})"
             if self.alarm is not None
             else f"no alarm in {len(self):,} batches"
         )
         return (
-            f"O:E {self.o_e[-1]:.2f} ({self.low[-1]:.2f} to {self.high[-1]:.2f}, valid at every look): {said}; e-value "
-            f"{in_words(float(self.log_e[-1]))} at the end, alarm from {limit:g}."
+            f"O:E {self.o_e[-1]:.2f} ({self.low[-1]:.2f} to {self.high[-1]:.2f}, valid at every look): {alarm}; "
+            f"e-value {format_e_value(float(self.log_e[-1]))} at the end, alarm from {limit:g}."
         )
 
 
@@ -106,24 +106,24 @@ def sequential_tests(
     probs: Any, outcomes: Any, batch: Ints, names: Sequence[str], alpha: float = 0.05
 ) -> SequentialTests:
     """Test O:E after every batch; ``batch`` numbers each row's, in the order of time, as :func:`batches_of` does."""
-    said, came = check_event(probs, outcomes)
+    predicted, happens = check_event(probs, outcomes)
     n_batches = len(names)
     rows = np.bincount(batch, minlength=n_batches)
-    observed = np.bincount(batch, weights=came, minlength=n_batches).astype(np.float64)
-    expected = np.bincount(batch, weights=said, minlength=n_batches).astype(np.float64)
+    observed = np.bincount(batch, weights=happens, minlength=n_batches).astype(np.float64)
+    expected = np.bincount(batch, weights=predicted, minlength=n_batches).astype(np.float64)
     n = np.cumsum(rows)
     happened = np.cumsum(observed)
-    wanted = np.cumsum(expected)
-    low, high = confidence_sequence(n, happened, wanted, alpha)
+    total = np.cumsum(expected)
+    low, high = confidence_sequence(n, happened, total, alpha)
     return SequentialTests(
         batches=tuple(names),
         rows=rows,
         observed=observed,
         expected=expected,
-        o_e=happened / np.maximum(wanted, 1e-300),
+        o_e=happened / np.maximum(total, 1e-300),
         low=low,
         high=high,
-        log_e=log_mixture(o_e_ratios(said, came, batch, n_batches)),
+        log_e=log_mixture(o_e_ratios(predicted, happens, batch, n_batches)),
         alpha=alpha,
     )
 
@@ -178,10 +178,10 @@ def o_e_ratios(
     (T, J) for each batch.
     """
     observed = np.bincount(batch, weights=outcomes, minlength=n_batches)
-    found = np.multiply.outer(observed, effects)
+    log_factors = np.multiply.outer(observed, effects)
     for j, tilt in enumerate(np.expm1(effects)):
-        found[:, j] -= np.bincount(batch, weights=np.log1p(probs * tilt), minlength=n_batches)
-    return found
+        log_factors[:, j] -= np.bincount(batch, weights=np.log1p(probs * tilt), minlength=n_batches)
+    return log_factors
 
 
 def confidence_sequence(
@@ -202,7 +202,7 @@ def confidence_sequence(
     tilt = np.expm1(EFFECTS)
     log_weights = np.log(WEIGHTS)
 
-    def kept(mean: Floats) -> Any:
+    def is_inside(mean: Floats) -> Any:
         values = logsumexp(log_weights + EFFECTS * happened - n * np.log1p(mean[:, None] * tilt))
         return values < -np.log(alpha)
 
@@ -213,7 +213,7 @@ def confidence_sequence(
         outside = outer
         for _ in range(50):
             between = (inside + outside) / 2.0
-            good = kept(between)
+            good = is_inside(between)
             inside = np.where(good, between, inside)
             outside = np.where(good, outside, between)
         ends.append(inside * rows / np.maximum(expected, 1e-300))
@@ -292,27 +292,27 @@ def tests_over_time(
 
 def default_size(n: int) -> int:
     """Rows of a batch in file order: about fifty batches, of 20 rows at least, in round numbers."""
-    wanted = max(20.0, n / 50)
-    unit = 10.0 ** np.floor(np.log10(wanted))
-    return int(next(step * unit for step in (1, 2, 5, 10) if step * unit >= wanted))
+    least = max(20.0, n / 50)
+    unit = 10.0 ** np.floor(np.log10(least))
+    return int(next(step * unit for step in (1, 2, 5, 10) if step * unit >= least))
 
 
 def _batches_in_time(times: Any) -> tuple[Ints, tuple[str, ...]]:
-    known, place = np.unique(times, return_inverse=True)
+    distinct, place = np.unique(times, return_inverse=True)
     try:
-        numbers = known.astype(np.float64)
+        numbers = distinct.astype(np.float64)
     except ValueError:
-        days = known.astype("datetime64[D]").astype(np.int64)
+        days = distinct.astype("datetime64[D]").astype(np.int64)
         step = 7 if np.ptp(days) >= 56 else 1
         begin = days - (days + 3) % step  # 1 January 1970 was a Thursday: weeks begin on Mondays
-        periods, of_known = np.unique(begin, return_inverse=True)
-        return of_known[place], tuple(str(day) for day in periods.astype("datetime64[D]"))
+        periods, period = np.unique(begin, return_inverse=True)
+        return period[place], tuple(str(day) for day in periods.astype("datetime64[D]"))
     order = np.argsort(numbers)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return rank[place], tuple(str(known[k]) for k in order)
+    return rank[place], tuple(str(distinct[k]) for k in order)
 
 
-def in_words(log_e: float) -> str:
+def format_e_value(log_e: float) -> str:
     """An e-value from its natural logarithm: 0.31, 24 or 10^12."""
     return f"{np.exp(log_e):.2g}" if log_e < np.log(1e4) else f"10^{log_e / np.log(10):.0f}"

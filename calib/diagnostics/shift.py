@@ -111,12 +111,12 @@ def calibration_shift(
             there[key] = _wider(
                 interval, NormalDist().inv_cdf(0.5 + of / 2) / NormalDist().inv_cdf(0.5 + level / 2)
             )
-        found = {}
+        changes = {}
         for key in SHOWN:
             if key in here:
-                known = (there[key], combined(here[key], there[key])) if key in there else ()
-                found[key] = ScoreChange(here[key], *known)
-        return found
+                pair = (there[key], combined(here[key], there[key])) if key in there else ()
+                changes[key] = ScoreChange(here[key], *pair)
+        return changes
 
     gain = None
     skill = None
@@ -222,25 +222,27 @@ def _now(shift: CalibrationShift, subject: str) -> str:
 
 
 def _changed(shift: CalibrationShift) -> str:
-    known = {
+    changes = {
         key: score.change for key, score in shift.joint.items() if key in _CLAIMED and score.change
     }
     names = {key: key for key in _CLAIMED} | {"signed gap": shift.view.wording.gap_label}
-    if not known or (shift.n_before is not None and shift.n_before < FEW_ROWS):
+    if not changes or (shift.n_before is not None and shift.n_before < FEW_ROWS):
         return ""
-    moved = {key: change for key, change in known.items() if _beyond(change)}
+    moved = {key: change for key, change in changes.items() if _beyond(change)}
     if not moved:
-        said = ", ".join(f"{names[key]} {_change(key, change)}" for key, change in known.items())
-        return f"No significant change since it was tested: {said}."
-    said = listed(
+        listing = ", ".join(
+            f"{names[key]} {_change(key, change)}" for key, change in changes.items()
+        )
+        return f"No significant change since it was tested: {listing}."
+    listing = listed(
         [
             f"{names[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
             for key, change in moved.items()
         ]
     )
-    rest = [name for key, name in names.items() if key in known and key not in moved]
+    rest = [name for key, name in names.items() if key in changes and key not in moved]
     other = f"; no significant change of {listed(rest)}" if rest else ""
-    return f"Since it was tested, {said}{other}."
+    return f"Since it was tested, {listing}{other}."
 
 
 def _useless(shift: CalibrationShift) -> str:

@@ -68,10 +68,12 @@ class NewRows:
 
         Missing training sets are no matter here, nor labels where none are needed.
         """
-        found = [finding for finding in self.inspection.findings if "train" not in finding.code]
+        findings = [finding for finding in self.inspection.findings if "train" not in finding.code]
         if not self.labelled:
-            return [finding for finding in found if finding.level == "warning"]
-        return [finding for finding in found if finding.level != "info" or finding.code == "times"]
+            return [finding for finding in findings if finding.level == "warning"]
+        return [
+            finding for finding in findings if finding.level != "info" or finding.code == "times"
+        ]
 
     def fitted_on(self, sha256: str) -> bool:
         """Return whether data with this hash have these rows."""
@@ -109,8 +111,8 @@ def read_new_rows(
         options = changed_options(options, outputs=exported.class_names)
         inspection = inspect(source, options)
     codes = {finding.code for finding in inspection.findings if inspection.predictions is None}
-    none_found = bool(codes & _WITHOUT_LABELS)
-    if labelled is False or (labelled is None and none_found and options.labels is None):
+    unlabelled = bool(codes & _WITHOUT_LABELS)
+    if labelled is False or (labelled is None and unlabelled and options.labels is None):
         data, more = _unlabelled(exported, source, options)
         return NewRows(inspection, data, more, labelled=False)
     notes: tuple[str, ...] = ()
@@ -135,10 +137,13 @@ def _unlabelled(
     rows = read_rows(source, options.choices, options.isolate)
     features = None
     if exported.needs_features:
-        beside = options.features is None
-        own = source if options.features is None else options.features
+        in_source = options.features is None
+        feature_source = source if options.features is None else options.features
         features = read_features(
-            own, options.choices if beside else None, options.isolate, with_outputs=beside
+            feature_source,
+            options.choices if in_source else None,
+            options.isolate,
+            with_outputs=in_source,
         )
     logits = exported.to_logits(rows.outputs, options.choices.kind)
     names = (
@@ -147,11 +152,11 @@ def _unlabelled(
         else exported.class_names
     )
     names = rows.columns if set(rows.columns) == set(exported.class_names) else names
-    known = set(names) == set(exported.class_names)
+    same_names = set(names) == set(exported.class_names)
     data = Predictions(
         logits,
         np.zeros(len(logits), dtype=np.int64),
-        tuple(names) if known else exported.class_names,
+        tuple(names) if same_names else exported.class_names,
         exported.kind,
         features=features,
         metadata={} if rows.groups is None else {exported.group_column: rows.groups},
@@ -255,8 +260,8 @@ def _in_order(
 
 
 def _few(names: list[str]) -> str:
-    shown = ", ".join(repr(name[:40]) for name in names[:3])
-    return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown
+    examples = ", ".join(repr(name[:40]) for name in names[:3])
+    return f"{examples} and {len(names) - 3:,} more" if len(names) > 3 else examples
 
 
 _PICKLE = b"\x80"
@@ -301,12 +306,12 @@ def read_calibrator(files: tuple[tuple[str, BinaryIO]]) -> SavedCalibrator:
             raise CalibrationError(
                 f"The calibrator's array {key[:80]!r} holds {array.dtype}, which no export does; export it again."
             )
-    made = from_arrays(arrays)
-    if made.n_classes > MAX_CLASSES:
+    calibrator = from_arrays(arrays)
+    if calibrator.n_classes > MAX_CLASSES:
         raise CalibrationError(
-            f"The calibrator has {made.n_classes:,} classes, and data of up to {MAX_CLASSES:,} are read."
+            f"The calibrator has {calibrator.n_classes:,} classes, and data of up to {MAX_CLASSES:,} are read."
         )
-    return made
+    return calibrator
 
 
 def _content(name: str, file: BinaryIO) -> bytes:

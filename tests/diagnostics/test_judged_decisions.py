@@ -12,7 +12,7 @@ from calib.decisions import CostMatrix, decide_classes
 from calib.diagnostics import risk_coverage
 from calib.diagnostics.histograms import sided_counts, threshold_counts
 from calib.diagnostics.judgement import arrays_to_judge
-from calib.diagnostics.risk_coverage import costs_beside_raw
+from calib.diagnostics.risk_coverage import costs_against_raw
 from tests.conftest import simulate
 
 
@@ -37,7 +37,7 @@ def rule(rng):
 def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
     data, raw, fitted = rows
     monkeypatch.setattr(risk_coverage, "MEMORY_ENTRIES", 4 * 100)  # nine blocks
-    found = costs_beside_raw(raw, fitted, rule, data=arrays_to_judge(data))
+    found = costs_against_raw(raw, fitted, rule, data=arrays_to_judge(data))
     probs = [each.predict_proba(data.logits) for each in (raw, fitted)]
     for one, p in zip((found.raw, found.method), probs, strict=True):
         whole = decide_classes(p, data.labels, rule, clusters=data.clusters)

@@ -43,7 +43,7 @@ GRID = np.linspace(-4, 4, 81)
 
 def test_bins_have_their_edges_and_their_pairs() -> None:
     given = {"R&D <b>": (np.array([-1.0, 2.0]), np.array([0.1, 0.4, 0.9]))}
-    picture = binning_picture(*simulate(500, 6), n_bins=8, given=given)
+    picture = binning_picture(*simulate(500, 6), n_bins=8, fitted_bins=given)
     rails = rails_of(picture, "R&D <b>")
     fig = bins_over_densities(picture.density, rails)
     table = figure_data(fig)

@@ -401,7 +401,7 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
     logits = np.clip(case.logits, -30, 30)
     given = {name: (np.array([-1.0, 2.0]), np.array([0.1, 0.4, 0.9]))}
     try:
-        picture = binning_picture(logits, case.labels, n_bins=8, given=given)
+        picture = binning_picture(logits, case.labels, n_bins=8, fitted_bins=given)
     except CalibrationError:
         return {}
     rails = rails_of(picture, name)

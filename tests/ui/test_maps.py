@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.calibrators.auto import in_words
+from calib.calibrators.auto import describe_parts
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.engine import Engine
@@ -141,5 +141,5 @@ def test_a_fit_of_auto_shows_its_weights(queue: Engine) -> None:
     assert fitted is not None
     n_clusters = len(np.unique(session.calibration.clusters))
     assert f"{len(session.calibration):,} rows in {n_clusters} clusters" in said(app)
-    assert for_terminal(in_words(fitted.parts())) in said(app)
+    assert for_terminal(describe_parts(fitted.parts())) in said(app)
     assert len(charts(app)) == 1

@@ -47,7 +47,9 @@ def pav_bounds(tally: Tally) -> Bounds:
 
 def _mean_label(tally: Tally, starts: Floats, stops: Floats) -> Floats:
     """Mean label of the ranks from each start to each stop; within a group its positives are spread evenly."""
-    ends, positives = (np.append(0.0, np.cumsum(each)) for each in (tally.counts, tally.positives))
+    ends, positives = (
+        np.append(0.0, np.cumsum(column)) for column in (tally.counts, tally.positives)
+    )
     return (np.interp(stops, ends, positives) - np.interp(starts, ends, positives)) / (
         stops - starts
     )
@@ -87,14 +89,14 @@ def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats
         value = least + rng.random(len(size)) * (most - least)
         maps[place + pick] = value
         rest = size - pick - 1
-        left = np.flatnonzero(pick)
+        remaining = np.flatnonzero(pick)
         right = np.flatnonzero(rest)
         step = pick[right] + 1
-        place = np.concatenate([place[left], place[right] + step])
-        rank = np.concatenate([rank[left], rank[right] + step])
-        size = np.concatenate([pick[left], rest[right]])
-        low = np.concatenate([low[left], value[right]])
-        high = np.concatenate([value[left], high[right]])
+        place = np.concatenate([place[remaining], place[right] + step])
+        rank = np.concatenate([rank[remaining], rank[right] + step])
+        size = np.concatenate([pick[remaining], rest[right]])
+        low = np.concatenate([low[remaining], value[right]])
+        high = np.concatenate([value[remaining], high[right]])
     return maps.reshape(n_maps, m)
 
 
@@ -123,15 +125,15 @@ def sample_posterior(
     Maps far less likely than the best of those before them are left out: of the ``n_maps`` that are sampled, k are
     returned, as (k, m) values at the groups, each row non-decreasing, and (k,) weights that sum to one.
     """
-    kept = []
+    batches = []
     best = -np.inf
     for block in blocks(n_maps, len(tally.scores), _BLOCK):
         maps = sample_maps(block.stop - block.start, bounds, rng)
         score = log_likelihood(maps, tally)
         best = max(best, float(score.max()))
         near = score > best - _NEGLIGIBLE
-        kept.append((maps[near], score[near]))
-    maps, score = (np.concatenate(each) for each in zip(*kept, strict=True))
+        batches.append((maps[near], score[near]))
+    maps, score = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     weights = np.exp(score - best)
     return maps, weights / weights.sum()
 
@@ -184,12 +186,12 @@ class BayesIsoMap:
         return [lines(self.knots, self.values)]
 
 
-def at_knots(tally: Tally, shown: Ints) -> dict[str, Any]:
+def at_knots(tally: Tally, places: Ints) -> dict[str, Any]:
     """The exact posterior over pools of neighbouring scores, which needs no bounds and no sampling."""
     pools = merge_violators(tally.pooled(np.append(0, even_cuts(shares_below(tally), N_KNOTS))))
     posterior = knots_posterior(pools)
     low, high = (
-        np.interp(tally.scores[shown], pools.scores, posterior.quantile(share)) for share in BAND
+        np.interp(tally.scores[places], pools.scores, posterior.quantile(share)) for share in BAND
     )
     return {
         "knots": pools.scores,
@@ -203,11 +205,11 @@ def at_knots(tally: Tally, shown: Ints) -> dict[str, Any]:
 
 
 def sampled(
-    tally: Tally, bounds: Bounds, n_maps: int, shown: Ints, rng: np.random.Generator
+    tally: Tally, bounds: Bounds, n_maps: int, places: Ints, rng: np.random.Generator
 ) -> dict[str, Any]:
     """The posterior over maps of all scores, sampled within the bounds."""
     maps, weights = sample_posterior(tally, bounds, n_maps, rng)
-    inside = maps[:, shown]
+    inside = maps[:, places]
     low, high = np.quantile(inside, BAND, axis=0, weights=weights, method="inverted_cdf")
     return {
         "knots": tally.scores,
@@ -258,18 +260,20 @@ class BayesIso(OneVsRest):
 
     def notes(self) -> list[str]:
         notes = super().notes()
-        sampled = [each for each in self.maps_ if each is not None and each.n_maps]
+        sampled = [
+            fitted_map for fitted_map in self.maps_ if fitted_map is not None and fitted_map.n_maps
+        ]
         if not sampled:
             return notes
         several = len(sampled) > 1
-        dominated = sum(each.dominated for each in sampled)
+        dominated = sum(fitted_map.dominated for fitted_map in sampled)
         if dominated:
             where = f" for {dominated} of {len(sampled)} classes" if several else ""
             notes.append(
                 f"One of the sampled maps outweighs all others together{where}, so the average rests on hardly more "
                 "than one map. Take scheme='knots', or sample more maps."
             )
-        effective = min(each.effective_maps for each in sampled)
+        effective = min(fitted_map.effective_maps for fitted_map in sampled)
         notes.append(
             f"{self.n_maps:,} maps were sampled{' for each class' if several else ''}; their effective sample size is "
             f"{effective:,.0f}{' at least' if several else ''}."
@@ -281,11 +285,11 @@ class BayesIso(OneVsRest):
         if self.scheme == "knots":
             tally = tally.pooled(tally.runs(max(1, len(tally.scores) // FINEST)))
         inner = even_cuts(shares_below(tally), MOST_SHOWN - 1)
-        shown = np.unique(np.concatenate([[0], inner, [len(tally.scores) - 1]]))
+        places = np.unique(np.concatenate([[0], inner, [len(tally.scores) - 1]]))
         if self.scheme == "knots":
-            found = at_knots(tally, shown)
+            columns = at_knots(tally, places)
         else:
             rng = np.random.default_rng(self.random_state)
-            found = sampled(tally, pav_bounds(tally), self.n_maps, shown, rng)
-        found["values"] = np.clip(found["values"], self.margin_, 1 - self.margin_)
-        return BayesIsoMap(log_odds=tally.scores[shown], **found)
+            columns = sampled(tally, pav_bounds(tally), self.n_maps, places, rng)
+        columns["values"] = np.clip(columns["values"], self.margin_, 1 - self.margin_)
+        return BayesIsoMap(log_odds=tally.scores[places], **columns)

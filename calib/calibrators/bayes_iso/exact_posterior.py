@@ -39,9 +39,9 @@ class KnotsPosterior:
         """Posterior mean, (m,), non-decreasing."""
         from scipy.optimize import isotonic_regression
 
-        own = np.sum(self.cells * means_in_cells(self.tally, self.edges), axis=1)
+        means = np.sum(self.cells * means_in_cells(self.tally, self.edges), axis=1)
         # Two knots within one cell follow their own labels alone, and may be in the wrong order.
-        return isotonic_regression(own, weights=self.tally.counts).x
+        return isotonic_regression(means, weights=self.tally.counts).x
 
     def quantile(self, share: float) -> Floats:
         """The value that each knot's is below with this probability, (m,), non-decreasing."""
@@ -108,10 +108,10 @@ def cell_edges(tally: Tally) -> Floats:
     probs = sigmoid(_FINE)
     ones = 1 + tally.positives[:, None] / 4
     zeros = 1 + (tally.counts - tally.positives)[:, None] / 4
-    own = betainc(ones, zeros, probs).mean(axis=0)
+    share_below = betainc(ones, zeros, probs).mean(axis=0)
     widest = np.log(tally.counts.sum() + 2)
     log_odds = np.clip((_FINE / widest + 1) / 2, 0.0, 1.0)
-    inner = np.interp(np.arange(1, N_CELLS) / N_CELLS, (own + log_odds) / 2, probs)
+    inner = np.interp(np.arange(1, N_CELLS) / N_CELLS, (share_below + log_odds) / 2, probs)
     return np.concatenate([[0.0, 0.0], np.unique(inner), [1.0, 1.0]])
 
 
@@ -129,7 +129,9 @@ def shares_in_cells(ones: Floats, zeros: Floats, edges: Floats) -> Floats:
     """Share of Beta(ones, zeros) in each cell, never zero, (m, n_cells)."""
     from scipy.special import betainc, betaincc
 
-    below, above = (each(ones[:, None], zeros[:, None], edges) for each in (betainc, betaincc))
+    below, above = (
+        function(ones[:, None], zeros[:, None], edges) for function in (betainc, betaincc)
+    )
     # The smaller of the two tails keeps its digits.
     mass = np.where(below[:, :-1] < 0.5, np.diff(below, axis=1), -np.diff(above, axis=1))
     return np.maximum(mass, np.finfo(float).tiny)
@@ -151,8 +153,8 @@ def recursion(chances: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
 
     Returns
     -------
-    left : (m, m, n_cells, n_cells), ``left[i, k, v, a] = F[i..k-1](a, v) c_k(v)`` for i <= k.
-    right : (m, m, n_cells, n_cells), ``right[j, k, v, b] = F[k+1..j](v, b)`` for k <= j.
+    lower : (m, m, n_cells, n_cells), ``lower[i, k, v, a] = F[i..k-1](a, v) c_k(v)`` for i <= k.
+    upper : (m, m, n_cells, n_cells), ``upper[j, k, v, b] = F[k+1..j](v, b)`` for k <= j.
     density : (n_cells, n_cells) one over the distance from a to b, times the probability that a is below b.
 
     Factors of the pools are chosen anew so that all are of order one.
@@ -162,55 +164,55 @@ def recursion(chances: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
     ordered[0, 0] = ordered[-1, -1] = 1.0
     distance = (ordered * np.diff(edges)) @ ordered
     density = np.divide(ordered, distance, out=np.zeros_like(ordered), where=distance > 0)
-    left, right = np.zeros((2, m, m, n_cells, n_cells))
+    lower, upper = np.zeros((2, m, m, n_cells, n_cells))
     for i in range(m):
-        left[i, i] = ordered.T * chances[i, :, None]
+        lower[i, i] = ordered.T * chances[i, :, None]
     for j in range(m):
-        right[j, j] = ordered
+        upper[j, j] = ordered
         for i in range(j, -1, -1):
             knots = slice(i, j + 1)
-            between = left[i, knots].reshape(-1, n_cells).T @ right[j, knots].reshape(-1, n_cells)
+            between = lower[i, knots].reshape(-1, n_cells).T @ upper[j, knots].reshape(-1, n_cells)
             between *= density / (j + 1 - i)
             if i > 0:
-                right[j, i - 1] = between
+                upper[j, i - 1] = between
             if j + 1 < m:
-                left[i, j + 1] = between.T * chances[j + 1, :, None]
+                lower[i, j + 1] = between.T * chances[j + 1, :, None]
         scale = between.max()
-        left[: j + 1, j] /= scale
-        right[j, :j] /= scale
+        lower[: j + 1, j] /= scale
+        upper[j, :j] /= scale
         if j + 1 < m:
-            left[: j + 1, j + 1] /= scale
-    return left, right, density
+            lower[: j + 1, j + 1] /= scale
+    return lower, upper, density
 
 
-def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
+def marginals(lower: Floats, upper: Floats, density: Floats) -> Floats:
     """Posterior probability of each cell for each knot, (m, n_cells), from what :func:`recursion` returns.
 
     The recursion goes backwards, as the derivative of its result by ``c_k(v)``: ``outside`` is that by F[i..j](a, b).
-    The factor ``c_k(v)``, as it was scaled, is ``left[k, k, v, 0]``.
+    The factor ``c_k(v)``, as it was scaled, is ``lower[k, k, v, 0]``.
     """
-    m = len(left)
+    m = len(lower)
     n_cells = len(density)
-    by_right = np.zeros_like(right)
-    found = np.zeros((m, n_cells))
+    by_upper = np.zeros_like(upper)
+    masses = np.zeros((m, n_cells))
     for i in range(m):
-        by_left = np.zeros((m, n_cells, n_cells))
+        by_lower = np.zeros((m, n_cells, n_cells))
         for j in range(m - 1, i - 1, -1):
             outside = np.zeros((n_cells, n_cells))
             if i == 0 and j == m - 1:
                 outside[0, -1] = 1.0
             if j + 1 < m:
-                outside += (by_left[j + 1] * left[j + 1, j + 1, :, :1]).T
+                outside += (by_lower[j + 1] * lower[j + 1, j + 1, :, :1]).T
             if i > 0:
-                outside += by_right[j, i - 1]
+                outside += by_upper[j, i - 1]
             outside *= density / (j + 1 - i)
             knots = slice(i, j + 1)
             split = slice(i, j)
-            by_left[knots] += (right[j, knots].reshape(-1, n_cells) @ outside.T).reshape(
+            by_lower[knots] += (upper[j, knots].reshape(-1, n_cells) @ outside.T).reshape(
                 -1, n_cells, n_cells
             )
-            by_right[j, split] += (left[i, split].reshape(-1, n_cells) @ outside).reshape(
+            by_upper[j, split] += (lower[i, split].reshape(-1, n_cells) @ outside).reshape(
                 -1, n_cells, n_cells
             )
-        found[i:] += np.sum(by_left[i:] * left[i, i:], axis=2)
-    return found / found.sum(axis=1, keepdims=True)
+        masses[i:] += np.sum(by_lower[i:] * lower[i, i:], axis=2)
+    return masses / masses.sum(axis=1, keepdims=True)

@@ -202,12 +202,12 @@ class Geometric(Calibrator):
             for name, (rows, right) in (("safe", self.safe_), ("dangerous", self.dangerous_))
             if rows
         ]
-        carried, given = (
+        carried, features = (
             f"{plural(rows, 'training row')} of {plural(size, 'number')}"
             for rows, size in (self.carried_, self.given_)
         )
         reduced = (
-            f" (reduced from {given} by {REDUCED_BY[self.reduction]})"
+            f" (reduced from {features} by {REDUCED_BY[self.reduction]})"
             if self.reduction in REDUCED_BY
             else ""
         )
@@ -229,10 +229,10 @@ class Geometric(Calibrator):
                 )
         scales = self._scales()
         if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
-            said = scales["calibration"].against(scales["training"], "the training rows")
+            warning = scales["calibration"].against(scales["training"], "the training rows")
             notes.insert(
                 0,
-                f"{said}; distances between them mean nothing then, so save both after the same preparation.",
+                f"{warning}; distances between them mean nothing then, so save both after the same preparation.",
             )
         if self.unbounded_:
             unknown = (
@@ -330,9 +330,9 @@ class Geometric(Calibrator):
         # Inputs in other units have finite separations and senseless confidences. Where the two sets it learned from
         # differ themselves, inputs like either are what it was fitted for.
         scale = Scale.from_features(features)
-        known = self._scales()
-        if scale and scale.differs(list(known.values())):
-            name, first = next(iter(known.items()))
+        scales = self._scales()
+        if scale and scale.differs(list(scales.values())):
+            name, first = next(iter(scales.items()))
             raise CalibrationError(
                 f"{scale.against(first, f'the {name} rows')}; prepare both in the same way."
             )

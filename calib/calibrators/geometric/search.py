@@ -178,8 +178,8 @@ class Separations:
     def fast(self) -> Floats:
         """Fast separation (n,): half of D(x, O) - D(x, F); -inf without F, +inf without O."""
         fast = np.full(len(self.same), -np.inf)
-        held = self.same_row >= 0
-        fast[held] = (self.other[held] - self.same[held]) / 2.0
+        present = self.same_row >= 0
+        fast[present] = (self.other[present] - self.same[present]) / 2.0
         return fast
 
 
@@ -215,8 +215,8 @@ def nearest(
                 (labels == label, result.same, result.same_row),
                 (labels != label, result.other, result.other_row),
             )
-            for held, least, row in sides:
-                of_side = np.where(held, values, np.inf)
+            for mask, least, row in sides:
+                of_side = np.where(mask, values, np.inf)
                 j = int(np.argmin(of_side))
                 if of_side[j] < least[i]:
                     least[i] = of_side[j]
@@ -296,9 +296,9 @@ def _closest(
     return distances[firsts], train_rows[place[firsts]]
 
 
-def _where(held: Any) -> tuple[Ints, Ints]:
+def _where(mask: Any) -> tuple[Ints, Ints]:
     """Row and column of each entry that is true, by row: much faster than ``np.nonzero``."""
-    at, place = np.divmod(np.flatnonzero(held), held.shape[1])
+    at, place = np.divmod(np.flatnonzero(mask), mask.shape[1])
     return at, place
 
 
@@ -351,11 +351,11 @@ class _Search:
         while len(at):
             lowest = np.flatnonzero(np.diff(at, prepend=-1))  # the first of each input
             self._take(at[lowest], other_rows[lowest])
-            left = bounds < self.result.exact[self.rows[at]]
-            left[lowest] = False
-            at = at[left]
-            other_rows = other_rows[left]
-            bounds = bounds[left]
+            remaining = bounds < self.result.exact[self.rows[at]]
+            remaining[lowest] = False
+            at = at[remaining]
+            other_rows = other_rows[remaining]
+            bounds = bounds[remaining]
 
     def _take(self, inputs: Ints, other_rows: Ints) -> None:
         """Take the maximum over F for pairs of an input and an x'', and write those that are lower than before."""
@@ -398,7 +398,7 @@ class _Search:
         )
         to_screen = _rounded_up(np.square(distances), dtype).reshape(screens.shape)
         at = []
-        found = []
+        candidates = []
         lowest = []
         for i, screen in enumerate(screens):
             other_rows = np.flatnonzero(self.other[i] <= reach[i])
@@ -412,9 +412,9 @@ class _Search:
             order = np.argsort(bounds)
             order = order[bounds[order] < best[i]]
             at.append(np.full(len(order), i))
-            found.append(other_rows[order])
+            candidates.append(other_rows[order])
             lowest.append(bounds[order])
-        return np.concatenate(at), np.concatenate(found), np.concatenate(lowest)
+        return np.concatenate(at), np.concatenate(candidates), np.concatenate(lowest)
 
 
 def _most(gaps: Floats, points: Floats, others: Floats, rounding: float) -> Floats:

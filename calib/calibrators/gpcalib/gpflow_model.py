@@ -70,10 +70,10 @@ class SharedSoftmax(gpflow.base.Module):
             return self._sampled(shift, *covariance)
         shift = tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
         growth = tf.exp(shift)
-        own = variance if covariance is None else covariance[1] * tf.ones_like(variance)
+        marginal = variance if covariance is None else covariance[1] * tf.ones_like(variance)
         collected = _product(self._sums, tf.stack([growth, growth * variance], axis=1))
         total = tf.maximum(collected[:, 0], SMALLEST_SUM)
-        squared = _product(self._squares, (growth**2 * own)[:, None])[:, 0]
+        squared = _product(self._squares, (growth**2 * marginal)[:, None])[:, 0]
         second = tf.reduce_sum((squared / total - collected[:, 1]) / total)
         if covariance is not None:
             rows = self._sums / total[:, None]
@@ -91,8 +91,8 @@ class SharedSoftmax(gpflow.base.Module):
         drawn = shift[:, None] + tf.matmul(root, self._normal)
         drawn = tf.clip_by_value(drawn, -LARGEST_SHIFT, LARGEST_SHIFT)
         total = tf.maximum(_product(self._sums, tf.exp(drawn)), SMALLEST_SUM)
-        each = tf.linalg.matvec(drawn, self._label_weights, transpose_a=True)
-        value = tf.reduce_mean(each - tf.reduce_sum(tf.math.log(total), axis=0))
+        scores = tf.linalg.matvec(drawn, self._label_weights, transpose_a=True)
+        value = tf.reduce_mean(scores - tf.reduce_sum(tf.math.log(total), axis=0))
         growth = tf.exp(tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT))[:, None]
         total = tf.maximum(_product(self._sums, growth), SMALLEST_SUM)
         squared = _product(self._squares, growth**2)

@@ -64,12 +64,12 @@ class Grid:
         x1 = x - 1.0
         x2 = x - 2.0
         x3 = x - 3.0
-        left = x * x1
-        right = x2 * x3
+        lower = x * x1
+        upper = x2 * x3
         return Stencil(
             self.size,
             first,
-            [x1 * right / -6.0, x * right / 2.0, left * x3 / -2.0, left * x2 / 6.0],
+            [x1 * upper / -6.0, x * upper / 2.0, lower * x3 / -2.0, lower * x2 / 6.0],
         )
 
     def interpolate(self, values: Floats, inputs: Floats) -> Floats:

@@ -256,15 +256,15 @@ def expected_log_likelihood(
     variance = moments.variance[part]
     growth = np.exp(shift)
     columns = np.stack([np.ones_like(shift), variance])
-    own = variance
+    marginal = variance
     if features is not None:
         columns = np.concatenate([columns, features[1].T, moments.projection[:, part]])
-        own = np.full_like(variance, q.noise_variance)
+        marginal = np.full_like(variance, q.noise_variance)
     collected = statistics.sums @ (growth * columns).T
     total = np.maximum(collected[:, 0], SMALLEST_SUM)
     weighted = collected[:, 1]
     inverse = 1.0 / total
-    squared = statistics.squares @ (growth * growth * own)
+    squared = statistics.squares @ (growth * growth * marginal)
     second = float(((squared * inverse - weighted) * inverse).sum())
     by_total = weighted - 2.0 * squared * inverse
     by_collected = [-inverse]
@@ -294,7 +294,7 @@ def expected_log_likelihood(
     by_total[total <= SMALLEST_SUM] = 0.0
     back = np.stack([by_total, *(half * by for by in by_collected)]) @ statistics.sums
     of_squared = (half * inverse**2) @ statistics.squares
-    by_shift = growth * ((columns * back).sum(axis=0) + 2.0 * growth * own * of_squared)
+    by_shift = growth * ((columns * back).sum(axis=0) + 2.0 * growth * marginal * of_squared)
     by_shift += first_counts * statistics.label_weights
     moments.by_shift[part] += np.where(np.abs(moments.shift[part]) <= LARGEST_SHIFT, by_shift, 0.0)
     if features is None:

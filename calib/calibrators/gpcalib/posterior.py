@@ -41,12 +41,12 @@ class Posterior:
     kernel: str = "rbf"
     alpha: float = 1.0
 
-    def correlation(self, apart: Floats) -> Floats:
-        """Noise-free correlation of the prior at two inputs that lie ``apart``, of any shape.
+    def correlation(self, distance: Floats) -> Floats:
+        """Noise-free correlation of the prior at two inputs that lie ``distance``, of any shape.
 
         The formulas are those of Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 4.2.
         """
-        scaled = np.abs(apart) / self.lengthscale
+        scaled = np.abs(distance) / self.lengthscale
         if self.kernel == "matern32":
             return (1.0 + np.sqrt(3.0) * scaled) * np.exp(-np.sqrt(3.0) * scaled)
         if self.kernel == "matern52":

@@ -131,11 +131,11 @@ def logit_scale(logits: Floats, labels: Ints) -> tuple[float, float]:
     def loss(log_temperature: float) -> float:
         return 0.5 * (log_temperature - centre) ** 2 + summed_nll(log_temperature)
 
-    found = minimize_scalar(loss, bounds=(centre - 15.0, centre + 15.0), method="bounded")
-    temperature = float(np.exp(found.x))
+    solution = minimize_scalar(loss, bounds=(centre - 15.0, centre + 15.0), method="bounded")
+    temperature = float(np.exp(solution.x))
     low, high = USUAL_TEMPERATURES
     scale = 1.0 if low <= temperature <= high else float(f"{temperature:.3g}")
-    return scale, summed_nll(0.0) - summed_nll(found.x)
+    return scale, summed_nll(0.0) - summed_nll(solution.x)
 
 
 @dataclass(frozen=True, eq=False)

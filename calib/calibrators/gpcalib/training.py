@@ -76,8 +76,10 @@ def maximise(
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
     )
     finished = bool(result.success and np.isfinite(result.fun))
-    said = f"{'converged' if finished else 'stopped'} after {plural(len(trace) - 1, 'iteration')}"
-    return last, np.array(trace), finished, said
+    outcome = (
+        f"{'converged' if finished else 'stopped'} after {plural(len(trace) - 1, 'iteration')}"
+    )
+    return last, np.array(trace), finished, outcome
 
 
 MOST_ROWS = 50_000
@@ -157,10 +159,10 @@ def fit_latent_gp(
 
     if params.engine == "numpy":
         return optimise(False), backend.cpu_description(), ""
-    wanted = (
+    use_gpflow = (
         "gpu" if by_gpflow and params.device == "auto" and backend.gpu_present() else params.device
     )
-    return backend.run(optimise, wanted, logits.shape)
+    return backend.run(optimise, use_gpflow, logits.shape)
 
 
 def _gpflow_model(objective: Objective, kernel: str, sampled: bool = False) -> LatentFunction:

@@ -137,7 +137,7 @@ class IMaxBinning(StepMapCalibrator):
             if bins is not None:
                 index = np.searchsorted(bins.edges, log_odds[:, k], side="right")
                 count, total = (
-                    np.bincount(index, each, len(bins.values)) for each in (None, probs[:, k])
+                    np.bincount(index, weights, len(bins.values)) for weights in (None, probs[:, k])
                 )
                 self.maps_[k] = self._represented(bins.edges, total, count.astype(np.int64))
 

@@ -22,13 +22,13 @@ class SigmoidSums:
     Attributes
     ----------
     log_odds : (n,) increasing, within +-700.
-    one : (n + 1,) sums of P(1 | log-odds), times the weights if there are any, below each position.
-    zero : (n + 1,) sums of P(0 | log-odds), likewise, from each position on.
+    positive : (n + 1,) sums of P(1 | log-odds), times the weights if there are any, below each position.
+    negative : (n + 1,) sums of P(0 | log-odds), likewise, from each position on.
     """
 
     log_odds: Floats
-    one: Floats
-    zero: Floats
+    positive: Floats
+    negative: Floats
 
     @classmethod
     def from_log_odds(cls, log_odds: Floats) -> SigmoidSums:
@@ -45,17 +45,17 @@ class SigmoidSums:
         from scipy.special import expit
 
         np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
-        each = 1.0 if weights is None else weights
-        one, zero = (
+        row_weights = 1.0 if weights is None else weights
+        positive, negative = (
             np.append(0.0, np.cumsum(of))
-            for of in (each * expit(ordered), (each * expit(-ordered))[::-1])
+            for of in (row_weights * expit(ordered), (row_weights * expit(-ordered))[::-1])
         )
-        return cls(ordered, one, zero[::-1])
+        return cls(ordered, positive, negative[::-1])
 
     @property
     def n_pairs(self) -> int:
         """Number of pairs; what is said of 1 and of 0 sums to one for each."""
-        return round(float(self.one[-1] + self.zero[0]))
+        return round(float(self.positive[-1] + self.negative[0]))
 
     def positions(self, edges: Floats) -> Ints:
         """Positions of inner edges among the sorted log-odds, with both ends: (n_edges + 2,) from 0 to n."""
@@ -66,9 +66,9 @@ class SigmoidSums:
 
     def between(self, cuts: Ints) -> tuple[Floats, Floats]:
         """Sums of P(1 | log-odds) and of P(0 | log-odds) in each of the (n_cuts - 1,) bins."""
-        one = self.one[cuts]
-        zero = self.zero[cuts]
-        return one[1:] - one[:-1], zero[:-1] - zero[1:]
+        positive = self.positive[cuts]
+        negative = self.negative[cuts]
+        return positive[1:] - positive[:-1], negative[:-1] - negative[1:]
 
     def counts(self, cuts: Ints) -> Ints:
         """Number of pairs in each of the (n_cuts - 1,) bins."""
@@ -86,8 +86,8 @@ def centres_of(sums: SigmoidSums, cuts: Ints) -> Floats:
     -------
     (n_bins,) strictly increasing: each lies between the lowest and the highest log-odds of its bin.
     """
-    one, zero = sums.between(cuts)
-    centres = np.log(one) - np.log(zero)
+    positive, negative = sums.between(cuts)
+    centres = np.log(positive) - np.log(negative)
     # A rounding error may carry the centre of a bin of equal log-odds out of it, and past the next one.
     return np.minimum(np.maximum(centres, sums.log_odds[cuts[:-1]]), sums.log_odds[cuts[1:] - 1])
 
@@ -105,18 +105,18 @@ def edges_between(centres: Floats) -> Floats:
     """
     below = centres[:-1]
     above = centres[1:]
-    gain_if_one = softplus(-centres)
-    gain_if_zero = softplus(centres)
-    gain_if_one = gain_if_one[:-1] - gain_if_one[1:]
-    gain_if_zero = gain_if_zero[1:] - gain_if_zero[:-1]
+    gain_if_positive = softplus(-centres)
+    gain_if_negative = softplus(centres)
+    gain_if_positive = gain_if_positive[:-1] - gain_if_positive[1:]
+    gain_if_negative = gain_if_negative[1:] - gain_if_negative[:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        edges = np.log(gain_if_zero) - np.log(gain_if_one)
+        edges = np.log(gain_if_negative) - np.log(gain_if_positive)
     # Centres so close that a difference has vanished: the exact edge lies between them in any case.
     edges = np.where(np.isfinite(edges), edges, (below + above) / 2)
     return np.minimum(np.maximum(edges, np.nextafter(below, np.inf)), above)
 
 
-def information_bound(one: Floats, zero: Floats, centres: Floats) -> float:
+def information_bound(positive: Floats, negative: Floats, centres: Floats) -> float:
     """Lower bound of I(bin; y) in nats under P(1 | log-odds) = sigmoid(log-odds) (Patel et al. 2020, eq. 5).
 
     ``- sum_y sum_m P(y, m) log[P(y) (1 + exp((1 - 2y) centre_m))]`` with P(y) = sum_m P(y, m). It holds for any
@@ -124,16 +124,17 @@ def information_bound(one: Floats, zero: Floats, centres: Floats) -> float:
 
     Parameters
     ----------
-    one, zero : (n_bins,) sums of P(1 | log-odds) and P(0 | log-odds) in each bin.
+    positive, negative : (n_bins,) sums of P(1 | log-odds) and P(0 | log-odds) in each bin.
     centres : (n_bins,) log-odds.
     """
-    total_one = float(one.sum())
-    total_zero = float(zero.sum())
-    total = total_one + total_zero
+    total_positive = float(positive.sum())
+    total_negative = float(negative.sum())
+    total = total_positive + total_negative
     label_entropy = -(
-        total_one * np.log(total_one / total) + total_zero * np.log(total_zero / total)
+        total_positive * np.log(total_positive / total)
+        + total_negative * np.log(total_negative / total)
     )
-    remaining = one @ softplus(-centres) + zero @ softplus(centres)
+    remaining = positive @ softplus(-centres) + negative @ softplus(centres)
     return float(label_entropy - remaining) / total
 
 
@@ -158,7 +159,7 @@ def equal_mass_edges(sums: SigmoidSums, n_bins: int) -> Floats:
     their bin by what float32 may move it.
     """
     ordered = sums.log_odds
-    below = sums.one - sums.zero + sums.zero[0]
+    below = sums.positive - sums.negative + sums.negative[0]
     # Half a pair less than wanted, so that a rounding error of the sums does not count.
     cuts = below.searchsorted(np.arange(1, n_bins) * sums.n_pairs // n_bins - 0.5)
     cuts = np.maximum(cuts, ordered.searchsorted(ordered[0] + TIED, side="right"))
@@ -184,10 +185,10 @@ def kmeans_edges(sums: SigmoidSums, n_bins: int, generator: np.random.Generator)
             break
         drawn = potential.searchsorted(generator.random(n_candidates) * potential[-1], side="right")
         drawn = np.minimum(drawn, len(points) - 1)
-        left = np.minimum(nearest, divergence(points, points[drawn][:, None]))
-        best = int(np.argmin(left @ weights))
+        remaining = np.minimum(nearest, divergence(points, points[drawn][:, None]))
+        best = int(np.argmin(remaining @ weights))
         chosen.append(int(drawn[best]))
-        nearest = left[best]
+        nearest = remaining[best]
     return edges_between(np.unique(points[chosen]))
 
 
@@ -205,8 +206,8 @@ def _cells(sums: SigmoidSums) -> tuple[Floats, Floats]:
     low = sums.log_odds[0]
     high = sums.log_odds[-1]
     cuts = np.unique(sums.positions(np.linspace(low, high, CELLS + 1)[1:-1]))
-    one, zero = sums.between(cuts)
-    return np.log(one) - np.log(zero), one + zero
+    positive, negative = sums.between(cuts)
+    return np.log(positive) - np.log(negative), positive + negative
 
 
 N_STARTS = 8
@@ -228,7 +229,7 @@ def best_edges(
     The starts are k-means++, equal mass and equal width, in this order, and k-means++ again for any further.
     """
     generator = np.random.default_rng(random_state)
-    found = []
+    candidates = []
     for number in range(n_starts):
         if number == 1:
             edges = equal_mass_edges(sums, n_bins)
@@ -236,8 +237,8 @@ def best_edges(
             edges = equal_width_edges(n_bins)
         else:
             edges = kmeans_edges(sums, n_bins, generator)
-        found.append(iterate(sums, edges, max_steps))
-    return max(found, key=lambda each: each[1])[0]
+        candidates.append(iterate(sums, edges, max_steps))
+    return max(candidates, key=lambda candidate: candidate[1])[0]
 
 
 def iterate(sums: SigmoidSums, edges: Floats, max_steps: int = MAX_STEPS) -> tuple[Floats, float]:

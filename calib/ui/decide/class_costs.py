@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib.decisions.class_costs import ClassDecision
 from calib.decisions.rules import CostMatrix
-from calib.diagnostics.risk_coverage import CostsBeside, costs_beside_raw
+from calib.diagnostics.risk_coverage import CostsBeside, costs_against_raw
 from calib.errors import CalibrationError
 from calib.formatting import class_phrase, number, percent, plural, safe_cell, with_interval
 from calib.metrics.bootstrap import Interval
@@ -118,7 +118,7 @@ def decision_of(
     matrix = hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.abstain
     data = rows_to_predict(session, fit.calibrator)
     both = raw.calibrator, fit.calibrator
-    return ready_of(fit, "the decisions", costs_beside_raw, *both, rule, about=matrix, data=data)
+    return ready_of(fit, "the decisions", costs_against_raw, *both, rule, about=matrix, data=data)
 
 
 def show_costs(fit: ShownFit, comparison: CostsBeside, equal_costs: bool) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.decisions.conformal import fewest_rows
-from calib.diagnostics.risk_coverage import SetsBeside, sets_beside_raw
+from calib.diagnostics.risk_coverage import SetsBeside, sets_against_raw
 from calib.evaluation.evaluation import Evaluation
 from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
@@ -85,7 +85,7 @@ def sets_of(
     """Sets of one method beside those of the raw model, made by a worker."""
     data = rows_to_predict(session, fit.calibrator)
     both = raw.calibrator, fit.calibrator
-    return ready_of(fit, "the sets", sets_beside_raw, *both, *options, about=options, data=data)
+    return ready_of(fit, "the sets", sets_against_raw, *both, *options, about=options, data=data)
 
 
 def show_sets(title: str, comparison: SetsBeside, alpha: float) -> None:
