@@ -419,7 +419,7 @@ def _sum_rounding(values: npt.NDArray[Any], original: Any) -> float:
     some = np.clip(values[:1000].astype(np.float64), -2.0, 2.0)
     decimals = next((d for d in range(1, 5) if np.allclose(some, some.round(d), 0, 1e-6)), None)
     rounded = 0.0 if decimals is None else 0.5 * values.shape[1] * 10.0**-decimals
-    return max(sum_tolerance(original), rounded)
+    return max(sum_tolerance(original), min(rounded, 0.5))  # rows of zeros are no probabilities
 
 
 def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:
