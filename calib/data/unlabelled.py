@@ -21,7 +21,7 @@ from calib.data.build.part import (
     read_class_names,
     read_model,
 )
-from calib.data.findings import InvalidUpload, listed
+from calib.data.findings import MAX_ROWS, InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.question import infer_columns
 from calib.data.loading import check_choices, findings_as_error, in_a_reader
@@ -89,6 +89,9 @@ def read_rows(
         columns = check_there(contents, read.outputs)
         (name,) = display_names(contents, read.outputs)
         values = contents.read(read.outputs or "")
+        if len(values) > MAX_ROWS:
+            reason = f"{contents.name} has {len(values):,} rows; at most {MAX_ROWS:,} are read."
+            raise InvalidUpload("too_large", reason, "Save fewer rows.")
         outputs = as_floats(values if values.ndim > 1 else values.reshape(-1, 1), name)
         ids = {}
         for column in (role.column for role in roles if role.role == "id"):
