@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from PIL import Image, ImageSequence
 from streamlit import config
 from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH
 
@@ -80,6 +81,18 @@ def is_there(name: str) -> bool:
     except (ImportError, AttributeError):
         return False
     return True
+
+
+def test_the_animation_of_the_readme_is_small_and_lasts_about_twelve_seconds() -> None:
+    path = ROOT / "docs" / "animation.webp"
+    assert path.name in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert path.stat().st_size < 1.5e6
+    milliseconds = 0
+    with Image.open(path) as animation:
+        for frame in ImageSequence.Iterator(animation):
+            frame.load()
+            milliseconds += frame.info["duration"]
+    assert 10_000 < milliseconds < 15_000
 
 
 def test_the_table_of_pages_is_the_menu():
