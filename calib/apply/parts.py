@@ -70,21 +70,21 @@ class Part:
         """Return a file, with the columns of a table inferred where they are not chosen."""
         with ExitStack() as stack:
             name, file = open_file(path, stack)
-            found = sniff(name, file)
-            if f".{found}" not in ENDINGS:
+            format_name = sniff(name, file)
+            if f".{format_name}" not in ENDINGS:
                 raise InvalidUpload(
                     "not_in_blocks",
-                    f"{name} holds {found}, which cannot be read in blocks of rows.",
+                    f"{name} holds {format_name}, which cannot be read in blocks of rows.",
                     "Save one .npy array, a Parquet table, or a folder of Parquet tables.",
                 )
-            if found == "parquet":
+            if format_name == "parquet":
                 contents, n_rows = sample_of_parquet(name, file, choices)
                 check_there(contents, choices.outputs)
                 if infer:
                     choices, _, _ = infer_columns(contents, choices, separate_labels)
                 columns = check_there(contents, choices.outputs)
                 return cls(path, n_rows, columns, len(columns), 8 * len(contents.names), choices)
-            (array,) = contents_of(found, name, file, choices).arrays
+            (array,) = contents_of(format_name, name, file, choices).arrays
             if not array.shape:
                 raise InvalidUpload(
                     "shape_0d",

@@ -155,11 +155,11 @@ def predict_file(
 
 def _last_two_as_one(blocks: Iterator[Floats]) -> Iterator[Floats]:
     """Blocks of rows of which the last is not a few rows alone, which may look like another kind by chance."""
-    held = list(islice(blocks, 2))
+    first = list(islice(blocks, 2))
     for block in blocks:
-        yield held.pop(0)
-        held.append(block)
-    yield np.concatenate(held)
+        yield first.pop(0)
+        first.append(block)
+    yield np.concatenate(first)
 
 
 def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tuple[Finding, ...]:
@@ -172,8 +172,8 @@ def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tup
     """
     if calibrator.kind != "probabilities" or calibrator.scale not in (None, PLAIN):
         return ()
-    found = check_sums(np.asarray(outputs, dtype=np.result_type(outputs, np.float32)), name)
-    return tuple(finding for finding in found if finding.level == "warning")
+    findings = check_sums(np.asarray(outputs, dtype=np.result_type(outputs, np.float32)), name)
+    return tuple(finding for finding in findings if finding.level == "warning")
 
 
 def _first_bad_row(block: Floats, before: int) -> str:
@@ -230,8 +230,8 @@ def _parquet_writer(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    alike = len(set(class_names)) < len(class_names)
-    names = [f"p_{k}" for k in range(len(class_names))] if alike else class_names
+    repeated = len(set(class_names)) < len(class_names)
+    names = [f"p_{k}" for k in range(len(class_names))] if repeated else class_names
     schema = pa.schema([(name, pa.from_numpy_dtype(np.dtype(dtype))) for name in names])
 
     def write(probs: Floats) -> None:

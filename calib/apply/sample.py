@@ -92,18 +92,18 @@ def sample_rows(
         all_labels, choices = _all_labels(labels, parts, total, source.name)
         most = max(1, MAX_BYTES // max(1, parts[0].row_bytes))
         drawn = _draw(total, min(n_rows, total, most), random_state)
-        taken = []
+        chosen = []
         start = 0
         for block in (block for part in parts for block in part.blocks()):
             within = drawn[slice(*np.searchsorted(drawn, [start, start + len(block)]))] - start
-            taken.append(block[within] if isinstance(block, np.ndarray) else block.take(within))
+            chosen.append(block[within] if isinstance(block, np.ndarray) else block.take(within))
             start += len(block)
             progress(start, total)
-        whole = joined(taken, source.name) if parts[0].columns else np.concatenate(taken)
+        whole = joined(chosen, source.name) if parts[0].columns else np.concatenate(chosen)
     data = _loaded(whole, None if labels is None else all_labels[drawn], choices)
     if len(drawn) < total:
-        said = f"{len(drawn):,} of the {total:,} rows of {source.name} were drawn at random (seed {random_state})."
-        data = replace(data, findings=(*data.findings, Finding("info", "sampled", said)))
+        sentence = f"{len(drawn):,} of the {total:,} rows of {source.name} were drawn at random (seed {random_state})."
+        data = replace(data, findings=(*data.findings, Finding("info", "sampled", sentence)))
     return replace(data, name=source.stem)
 
 
@@ -131,8 +131,8 @@ def fewer_rows(
     check_number("n_rows", n_rows, 1, whole=True)
     if n_rows >= len(data):
         return data, ""
-    said = f"{n_rows:,} of the {len(data):,} calibration rows were drawn at random (seed {random_state}) to fit on."
-    return data.take(_draw(len(data), n_rows, random_state)), said
+    sentence = f"{n_rows:,} of the {len(data):,} calibration rows were drawn at random (seed {random_state}) to fit on."
+    return data.take(_draw(len(data), n_rows, random_state)), sentence
 
 
 def _draw(n_rows: int, n_drawn: int, random_state: int) -> Ints:

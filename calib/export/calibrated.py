@@ -63,8 +63,8 @@ def to_npz(*, data: Mapping[str, Any], callback: Progress = silent) -> bytes:
     data : ``exported`` and ``rows``.
     """
     rows: Rows = data["rows"]
-    said = data["exported"].answer(rows.logits, rows.features, groups=rows.groups)
-    return npz_of(said | {f"{name}s": column for name, column in rows.known.items()})
+    predictions = data["exported"].answer(rows.logits, rows.features, groups=rows.groups)
+    return npz_of(predictions | {f"{name}s": column for name, column in rows.known.items()})
 
 
 def to_csv(*, data: Mapping[str, Any], callback: Progress = silent) -> str:
@@ -79,16 +79,16 @@ def to_csv(*, data: Mapping[str, Any], callback: Progress = silent) -> str:
 
 def _table(exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -> str:
     """A csv in which no cell is a formula; a column that is called as one of the identifiers gets ``_`` behind it."""
-    said = exported.answer(rows.logits, rows.features, more, rows.groups)
-    if "probabilities" in said:
-        del said["confidence"]
+    predictions = exported.answer(rows.logits, rows.features, more, rows.groups)
+    if "probabilities" in predictions:
+        del predictions["confidence"]
     actions = (
         {str(number): name for number, name in exported.action_names.items()}
-        if "actions" in said
+        if "actions" in predictions
         else None
     )
     columns = (
-        predict.as_columns({"class_names": exported.class_names, "actions": actions}, said)
+        predict.as_columns({"class_names": exported.class_names, "actions": actions}, predictions)
         | rows.known
     )
     ids = dict(rows.ids) or {"row": range(1, len(rows.logits) + 1)}
@@ -114,11 +114,16 @@ def write_predictions(
     if suffix == ".csv":
         path.write_text(_table(exported, rows, more), encoding="utf-8")
         return
-    said = exported.answer(rows.logits, rows.features, more, rows.groups)
+    predictions = exported.answer(rows.logits, rows.features, more, rows.groups)
     if suffix == ".npz":
-        np.savez(path, **said)
+        np.savez(path, **predictions)
     elif suffix == ".npy" and len(more) < 2:
-        np.save(path, said[more[0]] if more else said.get("probabilities", said["confidence"]))
+        np.save(
+            path,
+            predictions[more[0]]
+            if more
+            else predictions.get("probabilities", predictions["confidence"]),
+        )
     else:
         raise CalibrationError(
             f"{path.name}: actions with sets are written to an .npz; others to .csv."

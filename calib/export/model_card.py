@@ -63,11 +63,11 @@ def model_card(exported: ExportedCalibrator) -> str:
     its 95 % interval; all other entries are listed as they are.
     """
     method = METHODS[exported.method]
-    known = dict(exported.metadata)
-    scores = known.pop("scores", None) or {}
-    notes = known.pop("notes", None) or ()
-    audit = known.pop("audit", None)
-    recorded = {LABELS.get(key, key): value for key, value in known.items() if value is not None}
+    metadata = dict(exported.metadata)
+    scores = metadata.pop("scores", None) or {}
+    notes = metadata.pop("notes", None) or ()
+    audit = metadata.pop("audit", None)
+    recorded = {LABELS.get(key, key): value for key, value in metadata.items() if value is not None}
     facts = {
         **_in_and_out(exported),
         **_decisions(exported),
@@ -87,7 +87,7 @@ def model_card(exported: ExportedCalibrator) -> str:
     ]
     if scores:
         of = {"event": " of the event's probability", "pairs": " of the confidence"}.get(
-            str(known.get("view")), ""
+            str(metadata.get("view")), ""
         )
         rows = [
             (_text(name), *(_value(row.get(column)) for column in COLUMNS))
@@ -180,5 +180,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _text(value: Any) -> str:
     """Escape text of a record, which may come from anybody, for a cell or a line."""
     if isinstance(value, Mapping):
-        value = ", ".join(f"{name}: {each}" for name, each in value.items())
+        value = ", ".join(f"{name}: {entry}" for name, entry in value.items())
     return escape_markdown(str(value))

@@ -47,7 +47,7 @@ def npz_bytes(exported: ExportedCalibrator) -> bytes:
 
 def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
     """Everything that the npz holds, by name; arrays may stand anywhere in it."""
-    made = exported.calibrator
+    calibrator = exported.calibrator
     names = list(exported.class_names)
     return {
         "format": predict.FORMAT,
@@ -61,19 +61,19 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "class_names": names,
         "classes": list(exported.classes),
         "columns": list(exported.columns) or names[-exported.n_outputs :],
-        "n_columns": made.n_classes_,
+        "n_columns": calibrator.n_classes_,
         "n_outputs": exported.n_outputs,
         "range": _range(exported),
         "to_logits": logit_steps(exported),
-        "steps": checked_steps(made, by_group=True),
+        "steps": checked_steps(calibrator, by_group=True),
         "groups": _departures(exported),
-        "promises": sorted(made.promises(made.n_classes_)),
-        "notes": made.notes(),
+        "promises": sorted(calibrator.promises(calibrator.n_classes_)),
+        "notes": calibrator.notes(),
         "seen": None if exported.seen is None else asdict(exported.seen),
         "in_unit": exported.in_unit,
         "base_rate": exported.base_rate,
         "decision": rule_state(exported.decision),
-        "actions": {str(k): each for k, each in exported.action_names.items()}
+        "actions": {str(k): action for k, action in exported.action_names.items()}
         if exported.decision
         else None,
         "sets": None if exported.sets is None else asdict(exported.sets),
@@ -114,13 +114,13 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
         return []
     if kind == "binary_log_odds":
         return [{"step": "matrix", "matrix": np.array([[0.0], [1.0]])}]
-    one = 1.0 if scale == "log" and kind not in ONE_COLUMN else full_scale(scale)
-    if one is None and scale != "counts":
+    full = 1.0 if scale == "log" and kind not in ONE_COLUMN else full_scale(scale)
+    if full is None and scale != "counts":
         raise CalibrationError(
             f"Outputs that are {describe_scale(scale or PLAIN)} are converted by calib alone; save a .pkl, or fit on "
             "probabilities."
         )
-    plain: Step = {"step": "normalise"} if one is None else {"step": "affine", "scale": 1 / one}
+    plain: Step = {"step": "normalise"} if full is None else {"step": "affine", "scale": 1 / full}
     both: Step = {
         "step": "matrix",
         "matrix": np.array([[-1.0], [1.0]]),
@@ -128,7 +128,7 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
     }
     finite: Step = {"step": "finite", "low": float(np.log(exported.floor or DEFAULT_FLOOR))}
     logs = [] if kind == "log_probabilities" else [{"step": "log"}]
-    return [*([] if one == 1 else [plain]), *([both] if kind in ONE_COLUMN else []), *logs, finite]
+    return [*([] if full == 1 else [plain]), *([both] if kind in ONE_COLUMN else []), *logs, finite]
 
 
 def _range(exported: ExportedCalibrator) -> list[float]:
@@ -141,5 +141,5 @@ def _range(exported: ExportedCalibrator) -> list[float]:
         return [-np.inf, 1e-3]
     if exported.kind not in IN_UNIT:
         return [-largest, largest]
-    one = full_scale(scale) or 1.0
-    return [-ROUNDING * one, (1 + ROUNDING) * one]
+    full = full_scale(scale) or 1.0
+    return [-ROUNDING * full, (1 + ROUNDING) * full]

@@ -48,7 +48,10 @@ class Graph:
         return partial(self._node, operator)
 
     def _node(self, operator: str, *of: Any, n_results: int = 1, **attributes: Any) -> Any:
-        names = [each if isinstance(each, str) else self._constant(np.asarray(each)) for each in of]
+        names = [
+            option if isinstance(option, str) else self._constant(np.asarray(option))
+            for option in of
+        ]
         results = [self.name() for _ in range(n_results)]
         self.nodes.append(helper.make_node(operator, names, results, **attributes))
         return results if n_results > 1 else results[0]
@@ -78,13 +81,13 @@ class Graph:
         self.nodes = []
         number = self.name()
         go_on = self.name()
-        given = self.name()
-        ends = body(given)
+        zeros = self.name()
+        ends = body(zeros)
         inside, self.nodes = self.nodes, outside
         begin = [_value(number, TensorProto.INT64, []), _value(go_on, TensorProto.BOOL, [])]
         end = [_value(ends[0], TensorProto.BOOL, []), _value(ends[1], TensorProto.BOOL)]
         nested = helper.make_graph(
-            inside, self.name(), [*begin, _value(given, TensorProto.BOOL, ["n", "m"])], end
+            inside, self.name(), [*begin, _value(zeros, TensorProto.BOOL, ["n", "m"])], end
         )
         return self.Loop("", np.array(True), flags, body=nested)
 
@@ -116,10 +119,10 @@ def _softplus(g: Graph, x: str) -> str:
 def _softmax(g: Graph, x: str, among: Any = None, kept: Any = None) -> str:
     if kept is None:
         return g.Softmax(x, axis=1)
-    held = g.Exp(g.Gather(x, kept, axis=1))
-    left = g.Max(g.Sub(1.0, g.row_sum(held)), 0.0)
-    shares = g.Mul(left, g.Softmax(g.Gather(x, among, axis=1), axis=1))
-    return g.Gather(g.Concat(held, shares, axis=1), np.argsort(np.append(kept, among)), axis=1)
+    fixed = g.Exp(g.Gather(x, kept, axis=1))
+    rest = g.Max(g.Sub(1.0, g.row_sum(fixed)), 0.0)
+    shares = g.Mul(rest, g.Softmax(g.Gather(x, among, axis=1), axis=1))
+    return g.Gather(g.Concat(fixed, shares, axis=1), np.argsort(np.append(kept, among)), axis=1)
 
 
 def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: Floats) -> str:
@@ -166,8 +169,8 @@ def _without_top(g: Graph, x: str) -> tuple[str, str, str]:
 def _log_odds(g: Graph, x: str) -> str:
     """Log-odds of each class against the rest."""
     top, others, rest = _without_top(g, g.Sub(x, g.row_max(x)))
-    left = g.Max(g.Sub(g.Exp(rest), g.Exp(others)), 0.0)
-    result = g.Sub(others, g.Log(g.Add(1.0, left)))
+    remainder = g.Max(g.Sub(g.Exp(rest), g.Exp(others)), 0.0)
+    result = g.Sub(others, g.Log(g.Add(1.0, remainder)))
     return g.ScatterElements(result, top, g.Max(g.Neg(rest), g.row_max(result)), axis=1)
 
 
@@ -184,15 +187,15 @@ def _top(g: Graph, x: str, steps: list[Step]) -> str:
     n_classes = g.row_sum(g.Add(g.Mul(x, 0.0), 1.0))
     most = g.Min(g.Max(confidence, g.Div(1.0, n_classes)), 1.0)
 
-    def shared(held: str) -> str:
-        left = g.Max(g.Sub(1.0, g.Mul(most, g.row_sum(g.Cast(held, to=TensorProto.DOUBLE)))), 0.0)
-        shares = g.Softmax(g.Where(held, -1e300, x), axis=1)
-        return g.Where(held, most, g.Mul(left, shares))
+    def shared(fixed: str) -> str:
+        rest = g.Max(g.Sub(1.0, g.Mul(most, g.row_sum(g.Cast(fixed, to=TensorProto.DOUBLE)))), 0.0)
+        shares = g.Softmax(g.Where(fixed, -1e300, x), axis=1)
+        return g.Where(fixed, most, g.Mul(rest, shares))
 
-    def hold_more(held: str) -> tuple[str, str]:
-        over = g.Greater(shared(held), g.Mul(most, 1.0 + 1e-12))
-        found = g.ReduceSum(g.Cast(over, to=TensorProto.INT64), keepdims=0)
-        return g.Greater(found, 0), g.Or(held, over)
+    def hold_more(fixed: str) -> tuple[str, str]:
+        over = g.Greater(shared(fixed), g.Mul(most, 1.0 + 1e-12))
+        count = g.ReduceSum(g.Cast(over, to=TensorProto.INT64), keepdims=0)
+        return g.Greater(count, 0), g.Or(fixed, over)
 
     probs = shared(g.as_long_as(hold_more, best))
     tied = g.Equal(x, largest)
@@ -298,10 +301,10 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
     name = "calibrated_confidence" if pairs else "calibrated_probabilities"
     result = g.Reshape(g.Gather(probs, [1], axis=1), [-1]) if pairs else probs
     g.nodes.append(helper.make_node("Identity", [result], [name]))
-    given = _value(INPUT, FLOAT_TYPES[dtype], None if one_column else ["n", n_columns])
+    source = _value(INPUT, FLOAT_TYPES[dtype], None if one_column else ["n", n_columns])
     outcome = _value(name, TensorProto.DOUBLE, ["n"] if pairs else ["n", n_columns])
     model = helper.make_model(
-        helper.make_graph(g.nodes, "calib", [given], [outcome], [*g.arrays.values()]),
+        helper.make_graph(g.nodes, "calib", [source], [outcome], [*g.arrays.values()]),
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="calib",
@@ -314,7 +317,7 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
 
 def recorded(exported: ExportedCalibrator, dtype: str) -> dict[str, str]:
     """Metadata of the model, under names that begin with ``calib.``; values other than texts are JSON."""
-    known = {
+    entries = {
         "version": calib.__version__,
         "method": exported.method,
         "params": exported.params,
@@ -327,6 +330,6 @@ def recorded(exported: ExportedCalibrator, dtype: str) -> dict[str, str]:
         "exported_on": exported.metadata.get("exported_on", ""),
     }
     return {
-        f"calib.{key}": each if isinstance(each, str) else json.dumps(each)
-        for key, each in known.items()
+        f"calib.{key}": entry if isinstance(entry, str) else json.dumps(entry)
+        for key, entry in entries.items()
     }

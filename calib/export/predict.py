@@ -60,7 +60,7 @@ def piecewise(x, breaks, origins, coefficients):
     """
     if breaks.ndim > 1:
         maps = zip(x.T, breaks, origins, coefficients.swapaxes(0, 1), strict=True)
-        return np.stack([piecewise(*each) for each in maps], axis=1)
+        return np.stack([piecewise(*arguments) for arguments in maps], axis=1)
     i = np.searchsorted(breaks, x, side="right")
     along = x - origins[i]
     result = coefficients[-1][i]
@@ -86,15 +86,15 @@ def one_vs_rest(x, steps):
 
 def top(x, steps):
     """The log-odds of the predicted class through ``steps``; the others share the rest in proportion, none above it."""
-    held = np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]
-    most = np.clip(run(steps, log_odds(x)[held][:, None]), 1.0 / x.shape[1], 1.0)
-    probs = over = held
+    fixed = np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]
+    most = np.clip(run(steps, log_odds(x)[fixed][:, None]), 1.0 / x.shape[1], 1.0)
+    probs = over = fixed
     while (
         over.any()
     ):  # classes that would get more than the predicted one are held at its confidence
-        held = held | over
-        left = np.maximum(1.0 - most * held.sum(axis=1, keepdims=True), 0.0)
-        probs = np.where(held, most, left * softmax(np.where(held, -1e300, x)))
+        fixed = fixed | over
+        rest = np.maximum(1.0 - most * fixed.sum(axis=1, keepdims=True), 0.0)
+        probs = np.where(fixed, most, rest * softmax(np.where(fixed, -1e300, x)))
         over = probs > most * (1 + 1e-12)
     tied = x == x.max(axis=1, keepdims=True)  # equally large logits get equal probabilities
     return np.where(tied, probs.mean(axis=1, keepdims=True, where=tied), probs)
@@ -145,9 +145,9 @@ def departed(probs, by, groups):
     """Probabilities with the departure of each row's group from the shared map; an unknown group has none."""
     number = {name: j for j, name in enumerate(by["names"])}
     code = np.array([number.get(str(group), -1) for group in groups], dtype=int)
-    known = np.flatnonzero(code >= 0)
-    moved = np.log(np.maximum(probs[known], np.finfo(float).tiny))
-    probs[known] = softmax(moved * by["slopes"][code[known], None] + by["offsets"][code[known]])
+    inside = np.flatnonzero(code >= 0)
+    moved = np.log(np.maximum(probs[inside], np.finfo(float).tiny))
+    probs[inside] = softmax(moved * by["slopes"][code[inside], None] + by["offsets"][code[inside]])
     return probs
 
 
@@ -246,31 +246,31 @@ class Calibrator:
         largest = probs.max(axis=1)
         shares = probs / probs.sum(axis=1, keepdims=True)
         predicted = np.where(probs == largest[:, None], logits, -np.inf).argmax(axis=1)
-        said = {"probabilities": probs, "predicted": predicted}
+        results = {"probabilities": probs, "predicted": predicted}
         if self.record["kind"] == "pairs":  # "predicted" is that the answer is given
             largest = probs[:, 1]
             predicted = 1
-            said = {"confidence": largest}
+            results = {"confidence": largest}
         if rule and rule["rule"] == "cut":
-            said["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
+            results["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
         elif rule and rule["rule"] == "costs":
             costs = shares @ rule["costs"]
             near = 1e-12 * (shares @ np.abs(rule["costs"]))
             over = (costs - near).min(axis=1) > rule.get("abstain", np.inf)
             least = (costs + near).min(axis=1)
-            said["actions"] = np.where(over, -1, (costs - near <= least[:, None]).argmax(axis=1))
+            results["actions"] = np.where(over, -1, (costs - near <= least[:, None]).argmax(axis=1))
         elif rule:
-            said["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
+            results["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
         if sets:
             best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
-            said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (
+            results["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (
                 best & (not sets["allow_empty"])
             )
-        return said
+        return results
 
     def logits(self, outputs, kind=None):
         """Outputs as (n, n_columns) logits, on which the steps begin."""
-        own, (low, high) = self.record["kind"], self.record["range"]
+        expected, (low, high) = self.record["kind"], self.record["range"]
         if hasattr(outputs, "iloc"):  # a DataFrame
             outputs = outputs.iloc[:, places(self.record, [*map(str, outputs.columns)])]
         x = np.asarray(outputs)
@@ -280,23 +280,23 @@ class Calibrator:
             x.dtype.kind not in "fiub"
             or x.ndim != 2
             or x.shape[1] != width
-            or kind not in (None, own)
+            or kind not in (None, expected)
         ):
             raise Refused(
-                f"The calibrator takes {own}, (n, {width}) numbers; got {kind or x.dtype}, shape {x.shape}."
+                f"The calibrator takes {expected}, (n, {width}) numbers; got {kind or x.dtype}, shape {x.shape}."
             )
         x = x.astype(np.float64)
         good = ((x >= low) & (x <= high)).all(axis=1)
         if not good.all():
             raise Refused(
-                f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {own}."
+                f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {expected}."
             )
         sums = np.abs(x.sum(axis=1) - 1) < 1e-3  # telling where numbers are few
         few = x.size < 10 and (width < 2 or not sums.all() or (x == np.round(x)).all())
         inside = 0.0 if few else ((x >= 0) & (x <= 1)).all(axis=1).mean()
         if kind is None and inside > self.record["in_unit"] + 0.5:  # of those fitted on so many do
             raise Refused(
-                f"{inside:.0%} of rows look like probabilities; if they are {own}, say so by kind={own!r}."
+                f"{inside:.0%} of rows look like probabilities; if they are {expected}, say so by kind={expected!r}."
             )
         return run(self.record["to_logits"], x)
 
@@ -439,14 +439,14 @@ def numbers(cells):
     return np.where(text == "", "nan", text).astype(np.float64) / whole
 
 
-def as_columns(record, said):
+def as_columns(record, results):
     """Write predictions for rows as the columns of a table, by name."""
     names = record["class_names"]
     table = dict[str, object]()
-    for name, array in said.items():
+    for name, array in results.items():
         if name == "probabilities":
             table |= {
-                f"calibrated_{each}": column for each, column in zip(names, array.T, strict=True)
+                f"calibrated_{label}": column for label, column in zip(names, array.T, strict=True)
             }
         elif name == "actions":
             table["action"] = [record["actions"][str(action)] for action in array]
@@ -463,7 +463,7 @@ def write_table(file, names, rows, table):
     """A csv of rows as they were read and columns behind them, in which no spreadsheet finds a formula."""
     lines = [[*names, *(name + "_" * (name in names) for name in table)]]
     lines += [
-        [*row, *own] for row, own in zip(rows, zip(*table.values(), strict=True), strict=True)
+        [*row, *added] for row, added in zip(rows, zip(*table.values(), strict=True), strict=True)
     ]
     csv.writer(file, lineterminator="\n").writerows(map(inert, line) for line in lines)
 
@@ -478,8 +478,8 @@ def write_lines(file, names, rows, table):
     """The same as :func:`write_table` as JSON lines."""
     names = [*names, *(name + "_" * (name in names) for name in table)]
     columns = [np.asarray(column).tolist() for column in table.values()]
-    for row, own in zip(rows, zip(*columns, strict=True), strict=True):
-        line = dict(zip(names, [*row, *own], strict=True))
+    for row, added in zip(rows, zip(*columns, strict=True), strict=True):
+        line = dict(zip(names, [*row, *added], strict=True))
         file.write(json.dumps(line, ensure_ascii=False, default=np.ndarray.tolist) + "\n")
 
 
@@ -506,30 +506,30 @@ def main(arguments=None):
     parser.add_argument(
         "--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz")
     )
-    given = parser.parse_args(arguments)
-    if given.out.suffix.lower() not in ENDINGS:
-        parser.error(f"--out ends in one of {', '.join(ENDINGS)}; got {given.out.name!r}")
+    options = parser.parse_args(arguments)
+    if options.out.suffix.lower() not in ENDINGS:
+        parser.error(f"--out ends in one of {', '.join(ENDINGS)}; got {options.out.name!r}")
     try:
-        calibrator = load(given.calibrator)
-        if given.columns:
-            calibrator.record["columns"] = given.columns.split(",")
-        outputs, names, rows = read_outputs(calibrator.record, given.outputs)
+        calibrator = load(options.calibrator)
+        if options.columns:
+            calibrator.record["columns"] = options.columns.split(",")
+        outputs, names, rows = read_outputs(calibrator.record, options.outputs)
         groups = None
         if by := calibrator.record["groups"]:
-            column = given.groups or by["column"]
+            column = options.groups or by["column"]
             if column not in names:
                 raise Refused("The calibrator has a map by group: name its column with --groups.")
             groups = [row[names.index(column)] for row in rows]
-        said = calibrator.answer(outputs, given.kind, groups)
-        if given.out.suffix.lower() == ".npz":
-            np.savez(given.out, **said)
+        results = calibrator.answer(outputs, options.kind, groups)
+        if options.out.suffix.lower() == ".npz":
+            np.savez(options.out, **results)
             return
-        write = write_table if given.out.suffix.lower() == ".csv" else write_lines
+        write = write_table if options.out.suffix.lower() == ".csv" else write_lines
         text = io.StringIO(
             newline=""
         )  # whole before the file is opened, which may be the one that was read
-        write(text, names, rows, as_columns(calibrator.record, said))
-        given.out.write_bytes(text.getvalue().encode("utf-8", errors="surrogateescape"))
+        write(text, names, rows, as_columns(calibrator.record, results))
+        options.out.write_bytes(text.getvalue().encode("utf-8", errors="surrogateescape"))
     except (
         Exception
     ) as error:  # one line for a missing file, one that says nonsense, and a name that is none

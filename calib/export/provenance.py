@@ -162,16 +162,16 @@ def resume(
     calibrator.remember(form)
     calibrator.partial_fit(data, progress=progress)
     n_rows = calibrator.get_state()["n_rows_given_"]
-    known: dict[str, Any] = {"n_rows": n_rows, "class_names": earlier.class_names}
-    known["floor"] = data.floor if earlier.floor is None else earlier.floor
+    facts: dict[str, Any] = {"n_rows": n_rows, "class_names": earlier.class_names}
+    facts["floor"] = data.floor if earlier.floor is None else earlier.floor
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:
-            known[key] = f"{earlier.metadata[key]}{joint}{form.metadata[key]}"
+            facts[key] = f"{earlier.metadata[key]}{joint}{form.metadata[key]}"
     share = len(data) / n_rows
     before = earlier.base_rate
     both = before is not None and form.base_rate is not None
-    known["base_rate"] = (1.0 - share) * before + share * form.base_rate if both else None
-    return exported(calibrator, known)
+    facts["base_rate"] = (1.0 - share) * before + share * form.base_rate if both else None
+    return exported(calibrator, facts)
 
 
 def versions() -> dict[str, str]:

@@ -277,8 +277,8 @@ class ExportedCalibrator(OutputFormat, Predictor):
         held(self, "decision")
         logits = self.to_logits(outputs, kind)
         groups = self.groups_of_rows(outputs, groups)
-        said = self.answer(logits, self.to_features(features), ("actions",), groups)
-        return cast(Ints, said["actions"])
+        predictions = self.answer(logits, self.to_features(features), ("actions",), groups)
+        return cast(Ints, predictions["actions"])
 
     @property
     def action_names(self) -> dict[int, str]:
@@ -346,30 +346,31 @@ class ExportedCalibrator(OutputFormat, Predictor):
             ``probabilities`` (n, n_classes) where the calibrator gives them, and ``predicted`` and ``confidence`` (n,);
             of pairs ``confidence`` alone.
         """
-        made = self.calibrator
+        calibrator = self.calibrator
         groups = self.groups_of_rows(None, groups)
-        said = dict[str, Any]()
+        predictions = dict[str, Any]()
         if self.kind == "pairs":
-            said["confidence"] = made.probs_from_logits(logits, groups)[:, 1]
+            predictions["confidence"] = calibrator.probs_from_logits(logits, groups)[:, 1]
         else:
-            if made.gives_probabilities:
-                probs = said["probabilities"] = made.probs_from_logits(logits, groups)
+            if calibrator.gives_probabilities:
+                probs = predictions["probabilities"] = calibrator.probs_from_logits(logits, groups)
                 confidence = probs.max(axis=1)
             else:
                 probs = logits
-                confidence = made.confidence_from_logits(logits, features)
-            said |= {"predicted": argmax_with_ties(probs, logits), "confidence": confidence}
+                confidence = calibrator.confidence_from_logits(logits, features)
+            predictions |= {"predicted": argmax_with_ties(probs, logits), "confidence": confidence}
         if "actions" in more:
             rule: AnyRule = held(self, "decision")
             if isinstance(rule, AnswerAbove):  # of pairs the answer is what was predicted
-                said["actions"] = rule.answer(
-                    said["confidence"], said.get("predicted", np.ones(len(logits), np.int64))
+                predictions["actions"] = rule.answer(
+                    predictions["confidence"],
+                    predictions.get("predicted", np.ones(len(logits), np.int64)),
                 )
             else:
-                said["actions"] = rule.decide(said["probabilities"])
+                predictions["actions"] = rule.decide(predictions["probabilities"])
         if "sets" in more:
-            said["sets"] = held(self, "sets").predict(said["probabilities"])
-        return said
+            predictions["sets"] = held(self, "sets").predict(predictions["probabilities"])
+        return predictions
 
     def to_features(self, features: Any) -> Any:
         """Return features as the calibrator learned from them, for features as they were uploaded.

@@ -63,40 +63,41 @@ Columns = list[str]
 """An expression for each column, in parentheses where it is more than a name, a number or a function."""
 
 
-def script(given: ExportedCalibrator) -> str:
+def script(exported: ExportedCalibrator) -> str:
     """The expression of a column ``score`` as a file, behind lines that say what it is."""
-    known = given.metadata
-    kind = ONE_COLUMN.get(given.kind, given.kind)
-    said = [
-        f"{METHODS[given.method].title}, exported by calib {calib.__version__}",
-        f"data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}",
+    metadata = exported.metadata
+    kind = ONE_COLUMN.get(exported.kind, exported.kind)
+    day = metadata.get("exported_on", "an unknown day")
+    notes = [
+        f"{METHODS[exported.method].title}, exported by calib {calib.__version__}",
+        f"data: {metadata.get('data_name', 'not recorded')}; exported on {day}",
         f"column score: {KINDS[kind]}",
-        f"result: probability of {given.class_names[-1]}",
+        f"result: probability of {exported.class_names[-1]}",
     ]
-    lines = [f"-- {single_line(' '.join(each.split()))}" for each in said]
-    return "\n".join([*lines, expression(given, "score"), ""])
+    lines = [f"-- {single_line(' '.join(note.split()))}" for note in notes]
+    return "\n".join([*lines, expression(exported, "score"), ""])
 
 
-def expression(given: ExportedCalibrator, column: str) -> str:
+def expression(exported: ExportedCalibrator, column: str) -> str:
     """Expression of :func:`calib.export.to_sql`, which says what is refused."""
     if not isinstance(column, str) or not NAME.fullmatch(column):
         raise CalibrationError(
             f"{short_repr(column)} is no name of a column in SQL; write score, loans.score, or "
             '"default risk" in quotes.'
         )
-    return _written(given).replace(SCORE, f"CAST({column} AS DOUBLE PRECISION)")
+    return _written(exported).replace(SCORE, f"CAST({column} AS DOUBLE PRECISION)")
 
 
-def _written(given: ExportedCalibrator) -> str:
+def _written(exported: ExportedCalibrator) -> str:
     """The expression with :data:`SCORE` for the column."""
-    check_sql(given.calibrator, given.kind, given.n_classes, given.scale)
-    one = replace(given, kind=ONE_COLUMN[given.kind], decision=None, sets=None)
-    steps = [*logit_steps(one), *checked_steps(given.calibrator)]
+    check_sql(exported.calibrator, exported.kind, exported.n_classes, exported.scale)
+    single = replace(exported, kind=ONE_COLUMN[exported.kind], decision=None, sets=None)
+    steps = [*logit_steps(single), *checked_steps(exported.calibrator)]
 
     def at(scores: Floats) -> Floats:
         return predict.run(steps, scores[:, None])[:, 1]
 
-    if one.kind == "binary_probability":
+    if single.kind == "binary_probability":
         odds = np.logspace(-300, 16, 4001)
         inside = f"{SCORE} > 0 AND {SCORE} < 1"
         scores = np.append(odds / (1 + odds), 1 - 2.0**-53)
@@ -114,7 +115,7 @@ def _written(given: ExportedCalibrator) -> str:
         inside = f"{SCORE} BETWEEN {_number(-far)} AND {_number(far)}"
         scores = np.append(-sizes[::-1], sizes)
         outside = [f"{SCORE} BETWEEN -1.7e308 AND 0", f"{SCORE} BETWEEN 0 AND 1.7e308"]
-    title = METHODS[given.method].title
+    title = METHODS[exported.method].title
     text = _run(title, steps, [SCORE], scores[:, None])[0][1]
     if len(text) > LONGEST:
         raise _refused(title, f"takes more than {LONGEST:,} characters of SQL")
@@ -256,10 +257,10 @@ def _matrix(title: str, x: Columns, at: Floats, matrix: Floats, offset: Any = 0.
 def _mix(
     title: str, x: Columns, at: Floats, weights: Sequence[Any], parts: Sequence[list[Step]]
 ) -> Columns:
-    made = [_run(title, part, x, at)[0] for part in parts]
+    columns = [_run(title, part, x, at)[0] for part in parts]
     return [
-        _sum(texts, [np.broadcast_to(weight, len(made[0]))[k] for weight in weights])
-        for k, texts in enumerate(zip(*made, strict=True))
+        _sum(texts, [np.broadcast_to(weight, len(columns[0]))[k] for weight in weights])
+        for k, texts in enumerate(zip(*columns, strict=True))
     ]
 
 
@@ -279,17 +280,17 @@ def _top(title: str, x: Columns, at: Floats, steps: list[Step]) -> Columns:
 def _piecewise(
     title: str, x: Columns, at: Floats, breaks: Floats, origins: Floats, coefficients: Floats
 ) -> Columns:
-    made = []
+    columns = []
     for text, values in zip(x, at.T, strict=True):
-        known = (breaks > values.min()) & (breaks <= values.max())
+        inner = (breaks > values.min()) & (breaks <= values.max())
         first = int((breaks <= values.min()).sum())
-        tests = [f"{text} < {_number(b)}" for b in breaks[known]]
+        tests = [f"{text} < {_number(b)}" for b in breaks[inner]]
         leaves = [
             _polynomial(text, origins[i], coefficients[:, i].tolist())
             for i in range(first, first + len(tests) + 1)
         ]
-        made.append(_tree(tests, leaves))
-    return made
+        columns.append(_tree(tests, leaves))
+    return columns
 
 
 def _polynomial(x: str, origin: float, coefficients: list[float]) -> str:

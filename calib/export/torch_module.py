@@ -309,7 +309,7 @@ WORDS: dict[str, str | Callable[..., None]] = {
 
 def torch_source(exported: ExportedCalibrator) -> str:
     """The text of a ``.py``, as :func:`calib.export.save` writes it."""
-    known = exported.metadata
+    metadata = exported.metadata
     kind = exported.kind
     n_columns = exported.n_outputs
     to = Lines()
@@ -322,8 +322,9 @@ def torch_source(exported: ExportedCalibrator) -> str:
         "usable",
     )
     to.run([*logit_steps(exported), *checked_steps(exported.calibrator)])
-    shown = ", ".join(exported.class_names[:20]) + (", ..." if exported.n_classes > 20 else ".")
-    about = f"Data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}."
+    names = ", ".join(exported.class_names[:20]) + (", ..." if exported.n_classes > 20 else ".")
+    day = metadata.get("exported_on", "an unknown day")
+    about = f"Data: {metadata.get('data_name', 'not recorded')}; exported on {day}."
     body = "\n".join([*to.buffers, *to.lines])
     parts: list[str] = []
     for name, text in reversed(PARTS.items()):
@@ -333,7 +334,7 @@ def torch_source(exported: ExportedCalibrator) -> str:
         title=METHODS[exported.method].title,
         version=calib.__version__,
         about="\n".join(
-            textwrap.wrap(_plain(f"{about} Classes: {shown}"), WIDE, break_on_hyphens=False)
+            textwrap.wrap(_plain(f"{about} Classes: {names}"), WIDE, break_on_hyphens=False)
         ),
         imports="import base64\nimport zlib\n\n" if "numbers(" in body else "",
         parts="".join(parts),

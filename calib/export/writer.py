@@ -108,9 +108,9 @@ def to_bytes(
 
 def written(ending: Ending, *, data: Mapping[str, Any]) -> bytes | str:
     """The same of an ``exported`` calibrator, as a worker writes it."""
-    given: ExportedCalibrator = data["exported"]
-    given.calibrator.check_state()
-    return _WRITERS[ending](given)
+    exported: ExportedCalibrator = data["exported"]
+    exported.calibrator.check_state()
+    return _WRITERS[ending](exported)
 
 
 def to_onnx(
@@ -278,8 +278,8 @@ def to_sql(
     return expression(exported(calibrator, metadata), column)
 
 
-def _pickle(given: ExportedCalibrator) -> bytes:
-    content = pickle.dumps(given, protocol=4)
+def _pickle(exported: ExportedCalibrator) -> bytes:
+    content = pickle.dumps(exported, protocol=4)
     if len(content) > LARGEST:
         raise CalibrationError(
             f"The calibrator carries {len(content) / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; "
@@ -288,24 +288,24 @@ def _pickle(given: ExportedCalibrator) -> bytes:
     return content
 
 
-def _onnx(given: ExportedCalibrator, dtype: str = "float32") -> bytes:
+def _onnx(exported: ExportedCalibrator, dtype: str = "float32") -> bytes:
     check_onnx()
     from calib.export.onnx_model import to_model
 
-    model: bytes = to_model(given, dtype).SerializeToString(deterministic=True)
+    model: bytes = to_model(exported, dtype).SerializeToString(deterministic=True)
     return model
 
 
-def _torch(given: ExportedCalibrator) -> str:
+def _torch(exported: ExportedCalibrator) -> str:
     from calib.export.torch_module import torch_source
 
-    return torch_source(given)
+    return torch_source(exported)
 
 
-def _sql(given: ExportedCalibrator) -> str:
+def _sql(exported: ExportedCalibrator) -> str:
     from calib.export.sql import script
 
-    return script(given)
+    return script(exported)
 
 
 def bundle_bytes(exported: ExportedCalibrator) -> bytes:
@@ -331,12 +331,12 @@ def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
         "env": {"virtualenv": "python_env.yaml"},
         "python_version": version,
     }
-    made = {
+    model = {
         "flavors": {"python_function": flavour},
         "metadata": {"calib": calib.__version__, "kind": exported.kind},
     }
     return {
-        "MLmodel": f"{json.dumps(made, indent=2)}\n".encode(),
+        "MLmodel": f"{json.dumps(model, indent=2)}\n".encode(),
         "python_env.yaml": f"{json.dumps(environment, indent=2)}\n".encode(),
         "requirements.txt": b"mlflow\nnumpy>=1.26,<3\n",
         MODEL_CARD: model_card(exported).encode(),
@@ -371,5 +371,5 @@ _WRITERS: dict[str, Callable[[ExportedCalibrator], bytes | str]] = {
     "onnx64": partial(_onnx, dtype="float64"),
     "py": _torch,
     "sql": _sql,
-    "mlflow": lambda given: zipped(mlflow_files(given)),
+    "mlflow": lambda exported: zipped(mlflow_files(exported)),
 }

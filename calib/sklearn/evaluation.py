@@ -49,15 +49,15 @@ def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
     """
     labels = np.asarray(labels)
     check_labels_known(labels, "y")
-    given = labels.ravel().tolist()
+    values = labels.ravel().tolist()
     place = {label: k for k, label in enumerate(classes.tolist())}
-    if unknown := [label for label in given if label not in place]:
-        found = ", ".join(map(short_repr, sorted(set(unknown), key=str)[:3]))
+    if unknown := [label for label in values if label not in place]:
+        first = ", ".join(map(short_repr, sorted(set(unknown), key=str)[:3]))
         raise CalibrationError(
             f"{len(unknown):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
-            f"was fitted on: {found}; fit it on rows of these classes too."
+            f"was fitted on: {first}; fit it on rows of these classes too."
         )
-    return np.array([place[label] for label in given], dtype=np.int64).reshape(labels.shape)
+    return np.array([place[label] for label in values], dtype=np.int64).reshape(labels.shape)
 
 
 @dataclass(frozen=True)
@@ -295,26 +295,28 @@ class ReliabilityDisplay:
         labels = np.atleast_1d(as_array(y_true, "y_true"))
         probs = np.atleast_1d(as_numbers(y_prob, "y_prob")).astype(np.float64)
         check_labels_known(labels, "y_true")
-        known = np.unique(labels) if classes is None else np.asarray(classes)
+        values = np.unique(labels) if classes is None else np.asarray(classes)
         if (
-            probs.shape[1:] not in ([(), (2,)] if len(known) == 2 else [(len(known),)])
+            probs.shape[1:] not in ([(), (2,)] if len(values) == 2 else [(len(values),)])
             or len(probs) != labels.size
         ):
             raise CalibrationError(
-                f"y_true has the shape {labels.shape} and {plural(len(known), 'class', 'classes')}, y_prob the shape "
+                f"y_true has the shape {labels.shape} and {plural(len(values), 'class', 'classes')}, y_prob the shape "
                 f"{probs.shape}; give (n,) labels and (n, n_classes) probabilities, or the (n,) of one class of two. "
                 "classes=[...] names classes that no label has, in the order of the columns."
             )
-        codes = class_indices(labels, known)
-        if len(known) == 2 and pos_label is None:
-            pos_label = known[-1]
+        codes = class_indices(labels, values)
+        if len(values) == 2 and pos_label is None:
+            pos_label = values[-1]
         pair = (probs, codes)
         view = TOP_LABEL
         if pos_label is not None:
-            column = next((k for k, label in enumerate(known.tolist()) if label == pos_label), None)
+            column = next(
+                (k for k, label in enumerate(values.tolist()) if label == pos_label), None
+            )
             if column is None:
                 raise CalibrationError(
-                    f"pos_label {short_repr(pos_label)} is none of {', '.join(map(str, known[:10]))}."
+                    f"pos_label {short_repr(pos_label)} is none of {', '.join(map(str, values[:10]))}."
                 )
             pair = probs if probs.ndim == 1 else probs[:, column], codes == column
             view = replace(EVENT, column=column, event_name=str(pos_label))
@@ -376,5 +378,5 @@ class ReliabilityDisplay:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Representations for notebooks."""
-        shown: dict[str, Any] = self.figure_._repr_mimebundle_(include, exclude)
-        return shown
+        bundle: dict[str, Any] = self.figure_._repr_mimebundle_(include, exclude)
+        return bundle

@@ -123,12 +123,16 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Self
             The model itself.
         """
-        own = {name: value for name, value in params.items() if name.startswith("parameters__")}
-        super().set_params(**{name: value for name, value in params.items() if name not in own})
-        if own:
+        parameters = {
+            name: value for name, value in params.items() if name.startswith("parameters__")
+        }
+        super().set_params(
+            **{name: value for name, value in params.items() if name not in parameters}
+        )
+        if parameters:
             self.parameters = {
                 **(self.parameters or {}),
-                **{name.removeprefix("parameters__"): value for name, value in own.items()},
+                **{name.removeprefix("parameters__"): value for name, value in parameters.items()},
             }
         return self
 
@@ -178,7 +182,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             A ``ValueError``: for a method that does not exist or cannot honour weights, for missing labels, for fewer
             than two classes, and for folds that leave a class without rows to train on.
         """
-        made = self._calibrator()
+        unfitted = self._calibrator()
         for name in ("calibrated_", "calibrator_", "estimator_"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
@@ -187,12 +191,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_classification_targets(y)
         X, y, groups = indexable(X, y, groups)
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
-        extras = self._of_rows(made, groups, fit_params.get("sample_weight"), len(y))
+        extras = self._of_rows(unfitted, groups, fit_params.get("sample_weight"), len(y))
         if _routing_enabled():
             fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
         if isinstance(self.estimator, FrozenEstimator):
             check_is_fitted(self.estimator)
-            return self._finish(made, self.estimator, _outputs(self.estimator, X), y, extras)
+            return self._finish(unfitted, self.estimator, _outputs(self.estimator, X), y, extras)
         splits = self._splits(X, y, groups, fit_params.get("sample_weight"))
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_fold)(self.estimator, X, y, train, test, fit_params)
@@ -218,11 +222,11 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         outputs = np.concatenate([values for _, (_, values) in folds])[order]
         estimator = clone(self.estimator).fit(X, y, **fit_params)
         extras = {name: of[tests] for name, of in extras.items()}
-        return self._finish(made, estimator, (kind, outputs), y[tests], extras)
+        return self._finish(unfitted, estimator, (kind, outputs), y[tests], extras)
 
     def _finish(
         self,
-        made: Calibrator,
+        unfitted: Calibrator,
         estimator: Any,
         outputs: tuple[Kind, Floats],
         y: npt.NDArray[Any],
@@ -240,11 +244,11 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "each class (decision_function_shape='ovr' of an SVC)."
             )
         if self.method == "identity" and kind in ("probabilities", "log_probabilities"):
-            made.set_params(floor=DEFAULT_FLOOR)  # the estimator as it is, exact zeros included
-        made.fit(values, class_indices(y, classes), kind=kind, **extras)
-        made.outputs_.classes = tuple(classes.tolist())
-        made.outputs_.class_names = tuple(map(str, classes))
-        self.calibrator_ = made
+            unfitted.set_params(floor=DEFAULT_FLOOR)  # the estimator as it is, exact zeros included
+        unfitted.fit(values, class_indices(y, classes), kind=kind, **extras)
+        unfitted.outputs_.classes = tuple(classes.tolist())
+        unfitted.outputs_.class_names = tuple(map(str, classes))
+        self.calibrator_ = unfitted
         return self
 
     @property
@@ -277,7 +281,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if hasattr(self, "calibrated_"):
-            probs: Floats = np.mean([one.predict_proba(X) for one in self.calibrated_], axis=0)
+            probs: Floats = np.mean(
+                [fitted.predict_proba(X) for fitted in self.calibrated_], axis=0
+            )
             return probs
         fitted = self.calibrator_
         return fitted.predict_proba(_outputs(self.estimator_, X)[1], fitted.outputs_.kind)
@@ -338,25 +344,25 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if not isinstance(seed, (int, np.integer)):
                 seed = check_random_state(seed).randint(2**31 - 1)
             parameters.setdefault("random_state", int(seed))
-        made = calibrator(self.method, **parameters)
-        if made.needs:
+        unfitted = calibrator(self.method, **parameters)
+        if unfitted.needs:
             raise CalibrationError(
-                f"{METHODS[self.method].title} needs {', '.join(sorted(made.needs))}, which are not a classifier's "
+                f"{METHODS[self.method].title} needs {', '.join(sorted(unfitted.needs))}, which are not a classifier's "
                 "outputs; choose a method that learns from outputs alone, such as temperature."
             )
-        return made
+        return unfitted
 
-    def _of_rows(self, made: Calibrator, groups: Any, weights: Any, n: int) -> dict[str, Any]:
+    def _of_rows(self, unfitted: Calibrator, groups: Any, weights: Any, n: int) -> dict[str, Any]:
         """The arrays of rows that the calibrator takes, by name; refuses weights that it cannot honour."""
         extras = (
             {"clusters": np.asarray(groups)}
-            if groups is not None and "clusters" in made.takes
+            if groups is not None and "clusters" in unfitted.takes
             else {}
         )
         if weights is None:
             return extras
         weights = check_of_rows("weights", weights, n)
-        if "weights" in made.takes:
+        if "weights" in unfitted.takes:
             return {**extras, "weights": weights}
         if self.method != "identity" and np.ptp(weights) > 0:
             raise CalibrationError(
@@ -387,19 +393,19 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise CalibrationError(
                 f"cv={short_repr(self.cv)} gives no folds; give a number of them, or a splitter."
             )
-        held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
+        weighted = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
         for number, (train, test) in enumerate(splits, 1):
             if (
-                self.ensemble and (n_test := int(held[test].sum())) < 2
+                self.ensemble and (n_test := int(weighted[test].sum())) < 2
             ):  # scikit-learn wants sample_weight to be named
                 raise CalibrationError(
                     f"The test part of fold {number} of {len(splits)} holds {plural(n_test, 'row')} with a "
                     "sample_weight above 0, and its calibrator needs two; use other folds, or ensemble=False."
                 )
-            if len(absent := np.setdiff1d(y[held], y[train][held[train]])):
+            if len(absent := np.setdiff1d(y[weighted], y[train][weighted[train]])):
                 raise CalibrationError(
                     f"The training part of fold {number} of {len(splits)} holds no row of class "
-                    f"{short_repr(absent.tolist()[0])}{'' if held.all() else ' with a weight above 0'}; use other "
+                    f"{short_repr(absent.tolist()[0])}{'' if weighted.all() else ' with a weight above 0'}; use other "
                     "folds, or calibrate a FrozenEstimator on other rows."
                 )
         return splits

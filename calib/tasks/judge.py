@@ -113,12 +113,12 @@ def find_judge_groups(
     return find_groups(scores[labelled], people, columns, clusters=units, most=most)
 
 
-def describe_leaning(found: FoundGroups) -> list[str]:
+def describe_leaning(groups: FoundGroups) -> list[str]:
     """Describe the groups that a judge favours or is hard on, a sentence each."""
     return [
         f"Where {group.name}, the judge passes {percent(group.predicted)} and people {percent(group.observed)} "
         f"({points_between(group.gap.low, group.gap.high)} points, {plural(group.rows, 'labelled row')})."
-        for group in found.groups
+        for group in groups.groups
     ]
 
 
@@ -188,8 +188,8 @@ def judge_columns(columns: dict[str, Array]) -> list[str]:
 
 def is_partly_labelled(cells: Array) -> bool:
     """Return whether a column holds 0 and 1 in some rows and nothing in others."""
-    known = [str(cell) for cell in cells.tolist() if str(cell) not in MISSING]
-    return 0 < len(known) < len(cells) and {*known} <= {"0", "1", "0.0", "1.0", "True", "False"}
+    labels = [str(cell) for cell in cells.tolist() if str(cell) not in MISSING]
+    return 0 < len(labels) < len(cells) and {*labels} <= {"0", "1", "0.0", "1.0", "True", "False"}
 
 
 def more_labels(needed: int | None, labelled: int) -> str:

@@ -64,11 +64,11 @@ def numbers_of(names: Iterable[str]) -> tuple[str, dict[str, tuple[float, str]]]
     try:
         days = {name: date.fromisoformat(name) - date(1970, 1, 1) for name in names}
     except ValueError:
-        found = {name: NUMBERED.fullmatch(name) for name in names}
-        texts = {match and match.group(1, 3) for match in found.values()}
+        matches = {name: NUMBERED.fullmatch(name) for name in names}
+        texts = {match and match.group(1, 3) for match in matches.values()}
         if len(texts) != 1 or None in texts:
             return None
-        numbers = {name: match[2] for name, match in found.items() if match}
+        numbers = {name: match[2] for name, match in matches.items() if match}
         if len({*map(float, numbers.values())}) < len(names):
             return None
         shared = " ".join(re.sub(r"[\W_]+", " ", "".join(texts.pop() or ())).split())

@@ -155,7 +155,12 @@ def read_problems(source: Source, cluster: str | None, labels: Source | None) ->
     clusters = np.arange(shared.max(initial=-1) + 1)
     if cluster is not None:
         clusters[shared] = np.unique(columns[cluster], return_inverse=True)[1]
-    used = {name for each in problems.values() if isinstance(each, Problem) for name in each.used}
+    used = {
+        name
+        for problem in problems.values()
+        if isinstance(problem, Problem)
+        for name in problem.used
+    }
     beside = {
         name: cells
         for name, cells in columns.items()
@@ -279,8 +284,8 @@ def _built(read: Read) -> Tasks:
         clusters = _units(collected, clusters)
     elif read.clustered:
         for name, data in collected.predictions.items():
-            own = clusters[collected.rows[name]].astype(str)
-            collected.predictions[name] = replace(data, clusters=own).identified()
+            units = clusters[collected.rows[name]].astype(str)
+            collected.predictions[name] = replace(data, clusters=units).identified()
     models = {name: name if read.kind == "models" else read.version for name in read.problems}
     for name, data in collected.predictions.items():
         collected.predictions[name] = replace(data, model=models[name])
@@ -316,23 +321,23 @@ def _carried(read: Read, problem: Problem) -> tuple[Columns, dict[str, Any]]:
     table = {**read.beside, "confidence": outputs, "correct": correct}
     table = {name: cells[answered] for name, cells in table.items()}
     roles = {"outputs": "confidence", "outcome": "correct"}
-    found = inspect(shapes.arrow(table), roles=roles, kind="pairs").predictions
-    if found is None:
+    predictions = inspect(shapes.arrow(table), roles=roles, kind="pairs").predictions
+    if predictions is None:
         return {}, {}
-    named = {role.column: role.role for role in found.roles if role.column in read.beside}
+    named = {role.column: role.role for role in predictions.roles if role.column in read.beside}
     chosen: dict[str, Any] = {}
     for role, option in CARRIED.items():
-        columns = tuple(column for column, own in named.items() if own == role)
+        columns = tuple(column for column, named_role in named.items() if named_role == role)
         if columns:
             chosen[option] = columns[0]
-    if found.weight_kind is not None:
-        chosen["weight_kind"] = found.weight_kind
-    kept = {*CARRIED, "metadata"}
-    return {name: read.beside[name] for name, role in named.items() if role in kept}, chosen
+    if predictions.weight_kind is not None:
+        chosen["weight_kind"] = predictions.weight_kind
+    carried = {*CARRIED, "metadata"}
+    return {name: read.beside[name] for name, role in named.items() if role in carried}, chosen
 
 
 def _add_problem(
-    collected: _Collected, name: str, problem: Problem, beside: Columns, options: dict[str, Any]
+    collected: _Collected, name: str, problem: Problem, others: Columns, options: dict[str, Any]
 ) -> None:
     """Build a task of outputs and labels."""
     n = len(problem.outputs)
@@ -352,24 +357,26 @@ def _add_problem(
     if reason := _reason(outputs[used], labels):
         collected.add(name, None, rows, reason)
         return
-    outcome = "labels" if name in (*beside, "outputs") else name  # which names the event
+    outcome = "labels" if name in (*others, "outputs") else name  # which names the event
     arrays: dict[str, Any] = {"outputs": problem.outputs[used], outcome: _plain(labels)}
     names = problem.class_names
     classes: dict[str, Any] = {} if names is None else {"class_names": names, "label_values": names}
-    further = {column: cells[used] for column, cells in beside.items()}
+    further = {column: cells[used] for column, cells in others.items()}
     about = {"kind": problem.kind, "outputs": "outputs", **classes}
     chosen = Choices(labels=outcome, **about, **options)
-    found = inspect({**further, **arrays}, choices=chosen)
-    if found.predictions is None or len(found.predictions) != len(rows):  # a column beside it
-        found = inspect(arrays, choices=Choices(labels=outcome, **about))
-    data, reason = found.predictions, ""
+    inspection = inspect({**further, **arrays}, choices=chosen)
+    if inspection.predictions is None or len(inspection.predictions) != len(
+        rows
+    ):  # a column beside it
+        inspection = inspect(arrays, choices=Choices(labels=outcome, **about))
+    data, reason = inspection.predictions, ""
     if data is None or len(data) != len(rows):
-        reason = found.findings[0].message.rstrip(".")
+        reason = inspection.findings[0].message.rstrip(".")
     collected.add(name, data, rows, reason)
 
 
 def _add_subtable(
-    collected: _Collected, name: str, table: Subtable, known: Mapping[str, object]
+    collected: _Collected, name: str, table: Subtable, earlier: Mapping[str, object]
 ) -> dict[str, object]:
     """Build a task that is read as a file of its own; returns the roles of its columns for the next."""
     n = len(table.rows)
@@ -377,13 +384,13 @@ def _add_subtable(
         collected.left_out[name] = {}
         collected.labelled[name] = n
         collected.add(name, None, table.rows, _few(n))
-        return dict(known)
-    found = inspect(shapes.arrow(table.columns), roles={**known, **table.roles})
-    if found.predictions is None and known:
-        found = inspect(shapes.arrow(table.columns), roles=dict(table.roles))
-    data = found.predictions
+        return dict(earlier)
+    inspection = inspect(shapes.arrow(table.columns), roles={**earlier, **table.roles})
+    if inspection.predictions is None and earlier:
+        inspection = inspect(shapes.arrow(table.columns), roles=dict(table.roles))
+    data = inspection.predictions
     used = np.zeros(n, bool)
-    roles: dict[str, Any] = dict(known)
+    roles: dict[str, Any] = dict(earlier)
     if data is not None:
         roles = {}
         for entry in data.roles:
@@ -395,7 +402,7 @@ def _add_subtable(
             used = np.arange(n) < len(data)
     collected.left_out[name] = {"refused": 0, "no answer": 0, "no label": n - int(used.sum())}
     collected.labelled[name] = int(used.sum())
-    reason = found.findings[0].message.rstrip(".") if data is None else ""
+    reason = inspection.findings[0].message.rstrip(".") if data is None else ""
     if data is not None:
         reason = _reason(data.logits, np.array(data.class_names)[data.labels])
     collected.add(name, data, table.rows[used], reason)
@@ -417,15 +424,15 @@ def _folder(folder: Path, isolate: bool | None) -> Tasks:
     models: dict[str, str] = {}
     names = [RUN.sub("", path.stem) for path in samples]
     for path, name in zip(samples, names, strict=True):
-        found = inspect(path, isolate=isolate)
-        data = found.predictions
+        inspection = inspect(path, isolate=isolate)
+        data = inspection.predictions
         n = 0 if data is None else len(data)
         if names.count(name) > 1:  # of several models, or of several runs
             name = f"{path.parent.name}{shapes.BETWEEN}{path.stem.removeprefix('samples_')}"
         models[name] = "" if data is None else data.model
         if path.parent != folder:
             models[name] = path.parent.name
-        reason = found.findings[0].message.rstrip(".") if data is None else ""
+        reason = inspection.findings[0].message.rstrip(".") if data is None else ""
         if data is not None:
             reason = _reason(data.logits, np.array(data.class_names)[data.labels])
         collected.add(name, data, np.arange(start, start + n), reason)

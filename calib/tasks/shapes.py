@@ -82,15 +82,15 @@ def logged(columns: Columns) -> Iterator[tuple[str, Problem]]:
         if not (column.startswith("answers_") and column.endswith("_type")):
             continue
         name = column.removeprefix("answers_").removesuffix("_type")
-        own = f"answers_{name}_"
+        prefix = f"answers_{name}_"
         label = next((each for each in (f"labels_{name}", name) if each in columns), "")
         labels = columns.get(label)
-        refusal = columns.get(f"{own}refusal")
+        refusal = columns.get(f"{prefix}refusal")
         refused = None if refusal is None else is_there(refusal)
-        every = f"{own}probabilities_"
+        every = f"{prefix}probabilities_"
         classes = tuple(each.removeprefix(every) for each in columns if each.startswith(every))
         kinds = {str(kind) for kind in np.unique(columns[column]) if kind}
-        single = [f"{own}{field}" for field in ("probability", *sorted(kinds))]
+        single = [f"{prefix}{field}" for field in ("probability", *sorted(kinds))]
         single = [each for each in single if in_unit(columns.get(each))]
         about: dict[str, Any] = {"refused": refused, "used": (label,)}
         if len(classes) > 1:
@@ -98,14 +98,14 @@ def logged(columns: Columns) -> Iterator[tuple[str, Problem]]:
             yield name, Problem(outputs, labels, "probabilities", classes, **about)
         elif single:
             yield name, Problem(columns[single[0]], labels, "binary_probability", **about)
-        elif f"{own}choice" in columns and in_unit(columns.get(f"{own}confidence")):
-            right = None if labels is None else agrees(columns[f"{own}choice"], labels)
-            yield name, Problem(columns[f"{own}confidence"], right, "pairs", **about)
+        elif f"{prefix}choice" in columns and in_unit(columns.get(f"{prefix}confidence")):
+            right = None if labels is None else agrees(columns[f"{prefix}choice"], labels)
+            yield name, Problem(columns[f"{prefix}confidence"], right, "pairs", **about)
 
 
 def task_columns(columns: Columns) -> list[str]:
     """Columns of a long table that name the question or the model of each row."""
-    found = []
+    keys = []
     for name, cells in columns.items():
         if cells.ndim > 1:
             continue
@@ -113,8 +113,8 @@ def task_columns(columns: Columns) -> list[str]:
         several = is_question(name) and cells.dtype.kind in "UO"
         n = len(np.unique(cells)) if several else 0
         if names_models(column) or (n > 1 and n * LEAST_OF_PROBLEM <= len(cells)):
-            found.append(name)
-    return found
+            keys.append(name)
+    return keys
 
 
 def is_question(name: str) -> bool:
@@ -140,17 +140,25 @@ def long(columns: Columns, keys: list[str], shared: Ints) -> Iterator[tuple[str,
     roles = roles_by_name(rest)
     names, first = np.unique(task, return_index=True)
     for name in names[np.argsort(first)]:
-        own = task == name
-        table = {column: cells[own] for column, cells in rest.items()}
-        yield str(name), Subtable(table, roles, shared[own])
+        inside = task == name
+        table = {column: cells[inside] for column, cells in rest.items()}
+        yield str(name), Subtable(table, roles, shared[inside])
 
 
 def roles_by_name(columns: Columns) -> dict[str, object]:
     """Roles of one confidence, the answer and the truth, where names leave no doubt; else none."""
-    words = {name: {*tokens(name)} for name in columns}
-    outputs = [name for name, own in words.items() if own & CONFIDENCE and in_unit(columns[name])]
-    answers = [name for name, own in words.items() if own & ANSWERS and name not in outputs]
-    truth = [name for name, own in words.items() if own & (TRUTH | LABEL) and name not in answers]
+    tokens_by_name = {name: {*tokens(name)} for name in columns}
+    outputs = [
+        name for name, own in tokens_by_name.items() if own & CONFIDENCE and in_unit(columns[name])
+    ]
+    answers = [
+        name for name, own in tokens_by_name.items() if own & ANSWERS and name not in outputs
+    ]
+    truth = [
+        name
+        for name, own in tokens_by_name.items()
+        if own & (TRUTH | LABEL) and name not in answers
+    ]
     if len(outputs) != 1 or len(answers) != 1 or len(truth) != 1:
         return {}
     roles = {"outputs": outputs[0], "predicted": answers[0], "outcome": truth[0]}
@@ -197,7 +205,7 @@ def matrices(columns: Columns) -> Iterator[tuple[str, Problem]]:
         return
     count = output.shape[1]
     texts = [cells.tolist() for cells in columns.values() if cells.dtype.kind == "U"]
-    names = next((each for each in texts if len(each) == len({*each}) == count), None)
+    names = next((text for text in texts if len(text) == len({*text}) == count), None)
     for j, name in enumerate(names or [f"label {j}" for j in range(count)]):
         labels = truth[:, j].astype(int)
         used = (truths[0], outputs[0])
@@ -210,14 +218,14 @@ def models(columns: Columns) -> Iterator[tuple[str, Subtable]]:
         return  # arrays, not columns of a table
     rows = np.arange(len(next(iter(columns.values()))))
     roles = inspect(arrow(columns)).models
-    taken = {name for each in roles.values() for name in names_of(each)}
+    used = {name for each in roles.values() for name in names_of(each)}
     for name, own in roles.items():
-        left = {
+        rest = {
             column: cells
             for column, cells in columns.items()
-            if column in names_of(own) or column not in taken
+            if column in names_of(own) or column not in used
         }
-        yield name, Subtable(left, own, rows)
+        yield name, Subtable(rest, own, rows)
 
 
 def scorer_columns(names: Iterable[str]) -> dict[str, str]:
@@ -270,8 +278,8 @@ def in_unit(cells: Array | None) -> bool:
     """Return whether numbers lie in [0, 1], where there are any."""
     if cells is None or cells.dtype.kind not in "fiu" or cells.ndim > 1:
         return False
-    known = cells[np.isfinite(cells)]
-    return bool(((known >= 0) & (known <= 1)).all())
+    finite = cells[np.isfinite(cells)]
+    return bool(((finite >= 0) & (finite <= 1)).all())
 
 
 def agrees(answers: Array, labels: Array) -> Array:
