@@ -89,11 +89,17 @@ def decide_classes(
     >>> found.actions.tolist(), round(found.cost.value, 6), round(found.plain.value, 6)
     ([1, 0, 1], 0.333333, 1.333333)
     """
-    checked, known = check_scored_classes(probs, labels)
-    said = checked.astype(float, copy=False)
-    check_classes(rule, said.shape[1])
+    checked, observed = check_scored_classes(probs, labels)
+    predicted = checked.astype(float, copy=False)
+    check_classes(rule, predicted.shape[1])
     return judge_actions(
-        *rule.decide_with_cost(said), np.argmax(said, axis=1), known, rule, weights, clusters, level
+        *rule.decide_with_cost(predicted),
+        np.argmax(predicted, axis=1),
+        observed,
+        rule,
+        weights,
+        clusters,
+        level,
     )
 
 
@@ -127,10 +133,10 @@ def judge_actions(
     """
     least, width = _range(rule)
     of_paid = (
-        _parts(_paid(rule, taken, labels) - least, width, weights, clusters).of_combination(
+        _parts(_paid(rule, chosen, labels) - least, width, weights, clusters).of_combination(
             [width, 0.0], level
         )
-        for taken in (actions, predicted)
+        for chosen in (actions, predicted)
     )
     cost, plain = (Interval(*(least + part for part in above)) for above in of_paid)
     handed_over, changed = (

@@ -225,8 +225,8 @@ def conformal_sets(
     checked = check_weights(weights, n)
     weight = np.ones(n) if checked is None else checked
     parts = [labels == k for k in range(n_classes)] if per_class else [np.full(n, True)]
-    found = [_quantile(of_label[part], weight[part], alpha, new_weight) for part in parts]
-    quantiles = np.array(found if per_class else found * n_classes)
+    limits = [_quantile(of_label[part], weight[part], alpha, new_weight) for part in parts]
+    quantiles = np.array(limits if per_class else limits * n_classes)
     return PredictionSets(
         alpha=alpha, quantiles=quantiles, per_class=per_class, n_rows=n, allow_empty=allow_empty
     )

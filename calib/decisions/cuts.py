@@ -190,14 +190,14 @@ def event_decision(
     >>> found.cut.value, found.from_raw.saved.low > 0  # the squares are too low, and miss events
     (0.2, True)
     """
-    said, came = check_event(probs, labels)
+    predicted, observed = check_event(probs, labels)
     before, _ = check_event(raw, labels)
-    unit, _, clustered = drawn_units(len(said), clusters)
-    judged: Ints = np.arange(len(said))
+    unit, _, clustered = drawn_units(len(predicted), clusters)
+    judged: Ints = np.arange(len(predicted))
     chosen = judged[:0]
     if goal.basis in SEARCHED:
-        chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
-    weight = check_weights(weights, len(said))
+        chosen, judged = split_rows(observed.astype(np.int64), 0.5, None, random_state, clusters)
+    weight = check_weights(weights, len(predicted))
     cluster = unit if clustered else None
 
     def part(of: Any, at: Any) -> Any:
@@ -208,28 +208,30 @@ def event_decision(
     cut_of_raw: Interval | None = None
     recalibrated: Interval | None = None
     if goal.basis == "capacity":
-        cut, cut_of_raw = (cut_for(goal, each, came, weight, cluster) for each in (said, before))
+        cut, cut_of_raw = (
+            cut_for(goal, each, observed, weight, cluster) for each in (predicted, before)
+        )
         acts, acts_of_raw = (
-            highest_rows(each, weight, goal.value, random_state) for each in (said, before)
+            highest_rows(each, weight, goal.value, random_state) for each in (predicted, before)
         )
         lowest = float(
-            said[acts].min(initial=said.max())
+            predicted[acts].min(initial=predicted.max())
         )  # rows are taken whole, so that the last may not fit
         cut = Interval(lowest, min(cut.low, lowest), max(cut.high, lowest))
-        at_cut = said == cut.value
+        at_cut = predicted == cut.value
         tied = int(at_cut.sum())
         drawn = int((at_cut & acts).sum())
     else:
-        rows = came[chosen], part(weight, chosen), part(cluster, chosen)
-        cut = cut_for(goal, said[chosen], *rows)
+        rows = observed[chosen], part(weight, chosen), part(cluster, chosen)
+        cut = cut_for(goal, predicted[chosen], *rows)
         with suppress(CalibrationError):  # it may reach the precision nowhere
             cut_of_raw = cut_for(goal, before[chosen], *rows)
-        acts = reaches(said[judged], cut.value)
+        acts = reaches(predicted[judged], cut.value)
         acts_of_raw = reaches(before[judged], np.inf if cut_of_raw is None else cut_of_raw.value)
-    held_out = came[judged], goal.costs, *about
+    judged_rows = observed[judged], goal.costs, *about
     now = None if goal.today is None else reaches(before[judged], goal.today)
-    outcome = outcome_of(acts, *held_out)
-    of_raw = outcome_of(acts_of_raw, *held_out)
+    outcome = outcome_of(acts, *judged_rows)
+    of_raw = outcome_of(acts_of_raw, *judged_rows)
     if goal.basis == "capacity":  # how many are acted on was given
         outcome, of_raw = (
             replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw)
@@ -238,24 +240,24 @@ def event_decision(
         with suppress(
             CalibrationError
         ):  # the outcome may not rise with the probability, or have one value alone
-            recalibrated = recalibrated_cut(before, came, cut.value, *about)
-    same, acting_on_all = _same_for_all(*held_out[:3])
+            recalibrated = recalibrated_cut(before, observed, cut.value, *about)
+    same, acting_on_all = _same_for_all(*judged_rows[:3])
     return EventDecision(
         goal,
         cut,
         cut_of_raw,
         len(chosen),
         len(judged),
-        int(came[judged].sum()),
+        int(observed[judged].sum()),
         tied,
         drawn,
         outcome,
         of_raw,
-        None if now is None else outcome_of(now, *held_out),
-        change(acts, acts_of_raw, *held_out),
-        None if now is None else change(acts, now, *held_out),
+        None if now is None else outcome_of(now, *judged_rows),
+        change(acts, acts_of_raw, *judged_rows),
+        None if now is None else change(acts, now, *judged_rows),
         acting_on_all,
-        change(acts, same, *held_out),
+        change(acts, same, *judged_rows),
         recalibrated,
     )
 
@@ -277,14 +279,14 @@ def cut_for(
         )
     order = np.argsort(-probs, kind="stable")
     falling = probs[order]
-    came = labels[order]
+    observed = labels[order]
     counted = np.ones(len(probs)) if weights is None else weights[order]
     last = np.flatnonzero(np.append(np.diff(falling) < 0, True))  # of each different probability
 
     def chosen(times: Any) -> float:
         """The cut where each row counts so many times; NaN where none will do."""
         acted = np.cumsum(times * counted)[last]
-        hits = np.cumsum(times * counted * came)[last]
+        hits = np.cumsum(times * counted * observed)[last]
         share = goal.value - 1e-12
         if goal.basis == "precision":
             reached = np.flatnonzero((acted > 0) & (hits >= share * acted))[-1:]
@@ -295,7 +297,7 @@ def cut_for(
 
     cut = chosen(1.0)
     if np.isnan(cut):
-        highest = float(np.max(np.cumsum(counted * came)[last] / np.cumsum(counted)[last]))
+        highest = float(np.max(np.cumsum(counted * observed)[last] / np.cumsum(counted)[last]))
         raise CalibrationError(
             f"No threshold has a precision of {goal.value:g} on these rows: the highest is {highest:.4g}. Ask for "
             "less, or choose a threshold from costs."

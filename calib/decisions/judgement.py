@@ -256,8 +256,8 @@ def judge_answers(
     error = exact_interval(n_wrong, n_answered, level)
     if n_answered and (clustered or weights is not None):
         of_answers = None if weights is None else weights[answered]
-        own = unit[answered] if clustered else None
-        error = share_of(wrong[answered], own, level, of_answers)
+        clusters_answered = unit[answered] if clustered else None
+        error = share_of(wrong[answered], clusters_answered, level, of_answers)
     means = []
     if costs is not None:
         answering = wrong * costs[0]
@@ -298,8 +298,8 @@ def share_of(hit: Bools, clusters: Any, level: float = LEVEL, weights: Any = Non
 
 def mean_of(values: Any, clusters: Any, level: float = LEVEL, weights: Any = None) -> Interval:
     """A mean over rows with its interval, in which whole clusters count where there are any, and weights."""
-    kept, rows = Rows.checked(np.full(len(values), True), weights, "sampling", clusters)
-    return rows.mean_of(np.asarray(values, dtype=np.float64)[kept]).interval(level)
+    counted, rows = Rows.checked(np.full(len(values), True), weights, "sampling", clusters)
+    return rows.mean_of(np.asarray(values, dtype=np.float64)[counted]).interval(level)
 
 
 def resampled(n: int, clusters: Any, n_resamples: int, random_state: int) -> Iterator[Ints]:

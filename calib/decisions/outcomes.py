@@ -153,9 +153,9 @@ def outcome_of(
     >>> round(found.recall.value, 3), round(found.precision.value, 3)
     (0.5, 0.5)
     """
-    acted, came = _check_acts(acts, labels)
+    acted, observed = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
-    shares = shares_of_rows(2 * acted + came, table, weights, clusters)
+    shares = shares_of_rows(2 * acted + observed, table, weights, clusters)
     negatives, misses, alarms, positives, acting = (
         _of_thousand(shares.of_share(k, level)) for k in range(5)
     )
@@ -165,8 +165,8 @@ def outcome_of(
         misses,
         negatives,
         acting,
-        recall=_share_among(came, acted, weights, clusters, level),
-        precision=_share_among(acted, came, weights, clusters, level),
+        recall=_share_among(observed, acted, weights, clusters, level),
+        precision=_share_among(acted, observed, weights, clusters, level),
         cost=None if costs is None else _cost(shares, costs, level),
     )
 
@@ -218,13 +218,13 @@ def change(
     >>> found.changed.value, found.saved.value  # one false alarm of three rows less
     (0.3333333333333333, 0.3333333333333333)
     """
-    acted, came = _check_acts(acts, labels)
+    acted, observed = _check_acts(acts, labels)
     old, _ = _check_acts(before, labels)
     new = acted & ~old
     gone = old & ~acted
-    cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
+    cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + observed
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
-    changes, events = (share_of_rows(hit, weights, clusters) for hit in (new | gone, came))
+    changes, events = (share_of_rows(hit, weights, clusters) for hit in (new | gone, observed))
     patterns = np.column_stack([np.eye(6)[:, 2:], groups])
     shares = shares_of_rows(cell, patterns, weights, clusters, (changes, events))
     negative, miss, alarm, positive = costs.of_kinds
@@ -243,8 +243,8 @@ def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
         raise CalibrationError(
             "Say for each row whether it is acted on, True or False: (probs >= cut)."
         )
-    _, came = check_event(acted, labels)
-    return acted, came
+    _, observed = check_event(acted, labels)
+    return acted, observed
 
 
 def _of_thousand(share: Interval) -> Interval:

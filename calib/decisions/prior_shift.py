@@ -73,21 +73,23 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
     >>> float(round(shift_prior([0.5], 0.5, 0.1)[0], 12))
     0.1
     """
-    said = as_numbers(probs, "probabilities").astype(float)
-    said = check_range(said) if said.ndim == 1 else check_probs(said)
-    old = _check_rates(old_rate, said)
-    new = _check_rates(new_rate, said)
+    predicted = as_numbers(probs, "probabilities").astype(float)
+    predicted = check_range(predicted) if predicted.ndim == 1 else check_probs(predicted)
+    old = _check_rates(old_rate, predicted)
+    new = _check_rates(new_rate, predicted)
     if not np.all((old > 0) & (old < 1)):
         raise CalibrationError(
             f"The old base rate must lie between 0 and 1, ends excluded; got {old_rate}."
         )
     old = np.maximum(old, np.finfo(float).tiny)  # of which a ratio is finite
-    classes = np.stack([1.0 - said, said], axis=1) if said.ndim == 1 else said
-    ratio = np.append(1.0 - new, new) / np.append(1.0 - old, old) if said.ndim == 1 else new / old
+    classes = np.stack([1.0 - predicted, predicted], axis=1) if predicted.ndim == 1 else predicted
+    ratio = (
+        np.append(1.0 - new, new) / np.append(1.0 - old, old) if predicted.ndim == 1 else new / old
+    )
     shifted = classes * ratio
     total = shifted.sum(axis=1, keepdims=True)
     shifted = np.where(total > 0, shifted / np.where(total > 0, total, 1.0), classes)
-    return shifted[:, 1] if said.ndim == 1 else shifted
+    return shifted[:, 1] if predicted.ndim == 1 else shifted
 
 
 def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
@@ -118,12 +120,12 @@ def likeliest_rate(probs: Any, old_rate: float, counts: Any = None) -> float:
     """
     from scipy.optimize import brentq
 
-    said = _of_event(probs)
+    predicted = _of_event(probs)
     check_number("old_rate", old_rate, 0, 1, ends=False)
-    rows = 1.0 if counts is None else check_weights(counts, len(said))
+    rows = 1.0 if counts is None else check_weights(counts, len(predicted))
     rest, event = (
-        (1.0 - said) / (1.0 - old_rate),
-        said / old_rate,
+        (1.0 - predicted) / (1.0 - old_rate),
+        predicted / old_rate,
     )  # likelihoods up to a factor of each row
 
     def slope(rate: float) -> float:
@@ -197,32 +199,32 @@ def estimate_rate(
     >>> found.rate.low < 0.1 < found.rate.high
     True
     """
-    said, came = check_event(probs, labels)
+    predicted, observed = check_event(probs, labels)
     new = _of_event(new_probs)
-    if came.all() or not came.any():
+    if observed.all() or not observed.any():
         raise CalibrationError(
             "The rate takes calibration rows with the event and rows without; these are of one kind."
         )
-    weight = check_weights(weights, len(said))
-    floor = default_floor(np.concatenate([said, new]))
-    score = log_odds_of(said, floor)
+    weight = check_weights(weights, len(predicted))
+    floor = default_floor(np.concatenate([predicted, new]))
+    score = log_odds_of(predicted, floor)
     new_score = log_odds_of(new, floor)
 
     def rate_of(rows: Any, counts: Any = None) -> float:
         """The rate of new rows that count so often, by some of the rows with labels."""
-        own = None if weight is None else weight[rows]
-        intercept, slope = recalibrate(score[rows], came[rows], own)
-        old = weighted_mean(came[rows], own)
+        part_weight = None if weight is None else weight[rows]
+        intercept, slope = recalibrate(score[rows], observed[rows], part_weight)
+        old = weighted_mean(observed[rows], part_weight)
         return likeliest_rate(sigmoid(intercept + slope * new_score), old, counts)
 
     draws = []
-    old_draws = resampled(len(said), clusters, n_resamples, random_state)
+    old_draws = resampled(len(predicted), clusters, n_resamples, random_state)
     for old, counts in zip(
         old_draws, resampled(len(new), new_clusters, n_resamples, random_state + 1), strict=True
     ):
-        rows = np.repeat(np.arange(len(said)), old)
+        rows = np.repeat(np.arange(len(predicted)), old)
         if (
-            0 < came[rows].sum() < len(rows)
+            0 < observed[rows].sum() < len(rows)
         ):  # with few events some resamples have none, and tell nothing
             draws.append(rate_of(rows, counts))
     rate = interval_of_draws(rate_of(slice(None)), np.array(draws), level, 0.0, 1.0)
@@ -237,14 +239,14 @@ def _of_event(probs: Any) -> Floats:
 
 def _check_rates(rates: Any, probs: Floats) -> Floats:
     """Base rates as an array: (1,) of an event for (n,) probabilities, (K,) for (n, K)."""
-    found = np.atleast_1d(as_numbers(rates, "base rates")).astype(float)
-    wanted = 1 if probs.ndim == 1 else probs.shape[-1]
-    if found.shape != (wanted,) or not np.all((found >= 0) & (found <= 1)):
+    array = np.atleast_1d(as_numbers(rates, "base rates")).astype(float)
+    n_rates = 1 if probs.ndim == 1 else probs.shape[-1]
+    if array.shape != (n_rates,) or not np.all((array >= 0) & (array <= 1)):
         raise CalibrationError(
-            f"Base rates must be {wanted} numbers from 0 to 1 for these probabilities; got {rates}."
+            f"Base rates must be {n_rates} numbers from 0 to 1 for these probabilities; got {rates}."
         )
-    if wanted > 1 and abs(found.sum() - 1.0) > 1e-6:
+    if n_rates > 1 and abs(array.sum() - 1.0) > 1e-6:
         raise CalibrationError(
-            f"The classes' base rates must sum to 1; these sum to {found.sum():.6g}."
+            f"The classes' base rates must sum to 1; these sum to {array.sum():.6g}."
         )
-    return found
+    return array

@@ -66,11 +66,13 @@ def recalibrated_cut(
     >>> recalibrated_cut(risk, happened, 0.25).value > 0.4
     True
     """
-    said, came = check_event(probs, labels)
+    predicted, observed = check_event(probs, labels)
     check_number("threshold", threshold, 0, 1, ends=False)
-    score = log_odds_of(said, default_floor(said))
-    kept, rows = Rows.checked(came, weights, "sampling", clusters)
-    fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], rows)
+    score = log_odds_of(predicted, default_floor(predicted))
+    counted, rows = Rows.checked(observed, weights, "sampling", clusters)
+    fit = fit_logistic(
+        np.column_stack([np.ones(len(score)), score])[counted], observed[counted], rows
+    )
     a, b = (float(part) for part in fit.coef)
     if not b > 0.0:
         raise CalibrationError(

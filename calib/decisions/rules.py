@@ -38,9 +38,9 @@ def of_classes(probs: Any, n_classes: int | None = None) -> Floats:
     """Probabilities as an array; what is not of shape (n, n_classes), or not finite, is refused."""
     array = as_numbers(probs, "probabilities")
     if array.ndim != 2 or n_classes not in (None, array.shape[1]):
-        wanted = "n_classes" if n_classes is None else f"{n_classes:,}"
+        expected_size = "n_classes" if n_classes is None else f"{n_classes:,}"
         raise CalibrationError(
-            f"This rule needs probabilities of shape (n, {wanted}); got shape {array.shape}."
+            f"This rule needs probabilities of shape (n, {expected_size}); got shape {array.shape}."
         )
     if not np.isfinite(array).all():
         raise CalibrationError(

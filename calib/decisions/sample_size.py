@@ -138,8 +138,8 @@ def rows_needed(
     >>> [need.target for need in needed]
     ['O:E', 'slope', 'AUROC']
     """
-    said, came = check_event(probs, labels)
-    if not 0 < came.sum() < len(came):
+    predicted, observed = check_event(probs, labels)
+    if not 0 < observed.sum() < len(observed):
         raise CalibrationError(
             "All outcomes are equal, so that no number of rows follows; give rows of both kinds."
         )
@@ -147,18 +147,18 @@ def rows_needed(
         raise CalibrationError(
             f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(short_repr, unknown))}."
         )
-    wanted = {**WIDTHS, **(widths or {})}
+    requested = {**WIDTHS, **(widths or {})}
     if threshold is not None:
         check_number("threshold", threshold, 0, 1, ends=False)
-    rate = float(came.mean())
-    inner = said[(said > 0.0) & (said < 1.0)]
-    concordance = auroc(said, came)
-    observed_to_expected = came.sum() / max(said.sum(), 1e-300)
+    rate = float(observed.mean())
+    inner = predicted[(predicted > 0.0) & (predicted < 1.0)]
+    concordance = auroc(predicted, observed)
+    observed_to_expected = observed.sum() / max(predicted.sum(), 1e-300)
     residual = (
-        came - said * observed_to_expected
+        observed - predicted * observed_to_expected
     )  # whose variance over clusters is larger (Kish 1965)
     of_rows, of_clusters = (
-        Rows.of(len(said), members).mean_of(residual).error for members in (None, clusters)
+        Rows.of(len(predicted), members).mean_of(residual).error for members in (None, clusters)
     )
     effect = max(1.0, float(of_clusters / max(of_rows, 1e-300)) ** 2)
     targets: dict[str, Callable[[float], float]] = {
@@ -169,16 +169,16 @@ def rows_needed(
     if concordance is not None and 0.0 < concordance < 1.0:
         targets["AUROC"] = lambda width: rows_for_auroc(rate, concordance, width)
     if threshold is not None:
-        acted = said >= threshold
-        sensitivity = float(acted[came].mean())
-        specificity = float((~acted[~came]).mean())
+        acted = predicted >= threshold
+        sensitivity = float(acted[observed].mean())
+        specificity = float((~acted[~observed]).mean())
         targets["net benefit"] = lambda width: rows_for_net_benefit(
             rate, sensitivity, specificity, threshold, width
         )
-    found = {target: of(wanted[target]) for target, of in targets.items()}
-    rows = {target: _up(needed) for target, needed in found.items() if needed <= MOST_ROWS}
+    needs = {target: of(requested[target]) for target, of in targets.items()}
+    rows = {target: _up(needed) for target, needed in needs.items() if needed <= MOST_ROWS}
     return [
-        Needed(target, wanted[target], n, ceil(n * rate)) for target, n in rows.items() if n > 0
+        Needed(target, requested[target], n, ceil(n * rate)) for target, n in rows.items() if n > 0
     ]
 
 

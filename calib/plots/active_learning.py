@@ -22,7 +22,7 @@ from calib.plots.style import (
     HIDDEN,
     Style,
     fade,
-    one_each,
+    join_named,
     plain,
     quiet,
     set_layout,
@@ -90,8 +90,8 @@ def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True)
         faint = Style(fade(arm.style.color, 0.45), dash="dot")
         draw_line(fig, [arm.labels[-1], reach[1]], [arm.mean[-1]] * 2, faint, width=1)
         _line(fig, arm, name, value)
-    said = one_each({arm.title: _said(arm, percent) for arm in arms}) or _NOTHING
-    alt = f"{name} against labels asked for. {said}."
+    summary = join_named({arm.title: _said(arm, percent) for arm in arms}) or _NOTHING
+    alt = f"{name} against labels asked for. {summary}."
     quiet(fig, HEIGHT, alt=alt, title=f"{name} by labels asked for")
     if not arms:
         write(fig, _NOTHING, 0.5, 0.5, xref="paper", yref="paper")
@@ -112,26 +112,26 @@ def _rounds(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
     shuffles = arm.shuffles
     labels, values = (np.concatenate([part[i] for part in shuffles]) for i in (0, 1))
     number = np.repeat(np.arange(1, len(shuffles) + 1), [len(labels) for labels, _ in shuffles])
-    told = carry(
+    hover = carry(
         f"{plain(arm.title)}<br>shuffle {{shuffle}}, {{labels:,d}} labels: {plain(name)} {{value:{value}}}",
         labels=labels,
         value=values,
         shuffle=number,
     )
     faint = Style(fade(arm.style.color, max(0.18, 0.55 / np.sqrt(len(shuffles)))))
-    draw_marks(fig, labels, values, faint, f"{arm.title}, rounds", told, size=4.5)
+    draw_marks(fig, labels, values, faint, f"{arm.title}, rounds", hover, size=4.5)
 
 
 def _line(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
     interval = f" ({{low:{value}}} to {{high:{value}}})" if np.isfinite(arm.low).all() else ""
-    told = carry(
+    hover = carry(
         f"{plain(arm.title)}<br>{{labels:,.0f}} labels: {plain(name)} {{value:{value}}}{interval}",
         labels=arm.labels,
         value=arm.mean,
         low=arm.low,
         high=arm.high,
     )
-    draw_line(fig, arm.labels, arm.mean, arm.style, arm.title, told, width=2.2)
+    draw_line(fig, arm.labels, arm.mean, arm.style, arm.title, hover, width=2.2)
     end = arm.labels[-1:], arm.mean[-1:]
     draw_marks(fig, *end, arm.style, f"{arm.title}, end", size=11, cliponaxis=False)
 

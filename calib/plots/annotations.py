@@ -49,7 +49,7 @@ def carry(hover: str = "", /, **columns: Any) -> dict[str, Any]:
     carried: dict[str, Any] = {"customdata": rows, "meta": {"columns": names}}
     if hover:
         carried["hovertemplate"] = (
-            _COLUMN.sub(lambda found: _read_from(found, names), hover) + "<extra></extra>"
+            _COLUMN.sub(lambda column: _read_from(column, names), hover) + "<extra></extra>"
         )
     return carried
 
@@ -57,9 +57,9 @@ def carry(hover: str = "", /, **columns: Any) -> dict[str, Any]:
 _COLUMN = re.compile(r"(?<!%)\{([^{}:]+)(:[^{}]*)?\}")
 
 
-def _read_from(found: re.Match[str], names: list[str]) -> str:
+def _read_from(column: re.Match[str], names: list[str]) -> str:
     """The place of a column in plotly's names."""
-    return f"%{{customdata[{names.index(found[1].replace('_', ' '))}]{found[2] or ''}}}"
+    return f"%{{customdata[{names.index(column[1].replace('_', ' '))}]{column[2] or ''}}}"
 
 
 def figure_data(fig: go.Figure) -> pd.DataFrame:
@@ -175,9 +175,9 @@ def fill_between(
     ends: Limits = (-np.inf, np.inf),
 ) -> None:
     """Fill between two lines over x, all of shape (m,): a polygon for each stretch without NaN, cut at the ``ends``."""
-    known = np.isfinite(x) & ~np.isnan(low) & ~np.isnan(high)
-    for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(known)) + 1):
-        if len(part) and known[part[0]]:
+    finite = np.isfinite(x) & ~np.isnan(low) & ~np.isnan(high)
+    for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(finite)) + 1):
+        if len(part) and finite[part[0]]:
             fig.add_scatter(
                 x=np.r_[x[part], x[part][::-1]],
                 y=np.clip(np.r_[low[part], high[part][::-1]], *ends),
@@ -282,13 +282,13 @@ def draw_counts(
             ),
         )
         n = len(group.count)
-        fewer_left = group.count[: n // 2].sum() <= group.count[n // 2 :].sum()
-        at = names_at or ("left" if fewer_left else "right")
+        left_is_emptier = group.count[: n // 2].sum() <= group.count[n // 2 :].sum()
+        at = names_at or ("left" if left_is_emptier else "right")
         # Beside the last cell, whose bar can be as tall as any.
-        beside = 1.5 / n
+        margin = 1.5 / n
         place: dict[str, Any] = {"xref": "x domain", "xanchor": at, "yref": f"{yaxis} domain"}
         place |= {"yanchor": "top"} if side > 0 else {"yanchor": "bottom", "yshift": lift}
-        x = beside if at == "left" else 1 - beside
+        x = margin if at == "left" else 1 - margin
         write(fig, f"{group.count.sum():,.0f} {group.name}", x, max(side, 0), size=11, **place)
     ticks = dict(sorted(ticks.items()))
     bottom, top = axis.get("domain", (0.0, 1.0))
@@ -363,14 +363,14 @@ def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: fl
     """
     from scipy.optimize import isotonic_regression
 
-    wanted = np.asarray(positions, dtype=float)
-    if len(wanted) == 0:
-        return wanted
-    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
-    order = np.argsort(wanted, kind="stable")
-    offsets = gap * np.arange(len(wanted))
+    places = np.asarray(positions, dtype=float)
+    if len(places) == 0:
+        return places
+    gap = min(gap, (high - low) / max(1, len(places) - 1))
+    order = np.argsort(places, kind="stable")
+    offsets = gap * np.arange(len(places))
     placed = (
-        np.clip(isotonic_regression(wanted[order] - offsets).x, low, high - offsets[-1]) + offsets
+        np.clip(isotonic_regression(places[order] - offsets).x, low, high - offsets[-1]) + offsets
     )
     result = np.empty_like(placed)
     result[order] = placed

@@ -145,8 +145,10 @@ def logit_ticks(low: float, high: float) -> dict[str, Any]:
             place = logit(tick)
             text = np.format_float_positional(tick, precision=12, trim="-")
             width = (_LETTER * len(text) + _SPACE) / _PLOT * (high - low)
-            apart = all(abs(place - other) >= (width + taken) / 2 for other, taken, _ in chosen)
-            if low - 1e-9 <= place <= high + 1e-9 and apart:
+            separate = all(
+                abs(place - other) >= (width + other_width) / 2 for other, other_width, _ in chosen
+            )
+            if low - 1e-9 <= place <= high + 1e-9 and separate:
                 chosen.append((place, width, text))
     chosen.sort()
     return {

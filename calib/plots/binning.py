@@ -21,9 +21,9 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
+    join_named,
     label,
     method_style,
-    one_each,
     plain,
     quiet,
     set_layout,
@@ -182,7 +182,7 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
     _draw_rails(fig, rails, span)
     below = RAIL_PIXELS * len(rails)
     plot = _PLOT + _GAP + below
-    said = one_each(
+    summary = join_named(
         {
             name: f"from {three_digits(bins.edges[0])} to {three_digits(bins.edges[-1])} keeps"
             f" {three_digits(bins.label_information)} nats"
@@ -190,7 +190,7 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
             if len(bins.edges)
         }
     )
-    alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {said}."
+    alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {summary}."
     quiet(fig, FRAME + plot, alt=alt, left=58, right=14)
     set_layout(
         fig,
@@ -219,11 +219,13 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> fl
         strict=True,
     ):
         y = np.interp(x, density.middles, smooth, left=0, right=0)
-        told = carry(
+        hover = carry(
             f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y
         )
         title = f"{name}: {count.sum():,.0f} pairs"
-        draw_line(fig, x, y, Style(color), title, told, fill="tozeroy", fillcolor=fade(color, 0.22))
+        draw_line(
+            fig, x, y, Style(color), title, hover, fill="tozeroy", fillcolor=fade(color, 0.22)
+        )
         tops.append(float(y.max()))
     return max(tops) or 1.0
 
@@ -246,8 +248,8 @@ def representatives(
     span = span_of(density, [bins.edges for _, bins, _ in rails])
     if scale == "linear":
         span = max(span[0], -_FLAT_BEYOND), min(span[1], _FLAT_BEYOND)
-    said = np.concatenate([bins.representatives for _, bins, _ in rails])
-    limits = probability_limits(np.r_[said, 0.05, 0.95] if scale == "logit" else said, scale)
+    summary = np.concatenate([bins.representatives for _, bins, _ in rails])
+    limits = probability_limits(np.r_[summary, 0.05, 0.95] if scale == "logit" else summary, scale)
     fig = go.Figure()
     x = np.linspace(*span, N_POINTS)
     posterior = np.interp(x, density.middles, density.posterior, left=np.nan, right=np.nan)
@@ -256,24 +258,24 @@ def representatives(
         ("sigmoid", sigmoid(x), DOTTED),
         ("kernel densities", posterior, Style(LABEL_COLORS[1], dash="dot")),
     ):
-        shown = np.isfinite(y)
-        told = carry(
+        inside = np.isfinite(y)
+        hover = carry(
             f"{name} {{probability:.3r}}<br>at {{log_odds:.3r}}",
-            log_odds=x[shown],
-            probability=y[shown],
+            log_odds=x[inside],
+            probability=y[inside],
         )
-        drawn = on_scale(y[shown], scale, limits)
-        draw_line(fig, x[shown], drawn, look, name, told)
+        drawn = on_scale(y[inside], scale, limits)
+        draw_line(fig, x[inside], drawn, look, name, hover)
         if len(drawn):
             line_ends.append((name, float(drawn[-1]), look.color))
     for name, bins, style in reversed(rails):
-        shown = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
-        at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(shown) + 1)
+        inside = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
+        at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(inside) + 1)
         at = np.append(at, at[-1])  # the last bin ends where the axis does
-        ends = np.r_[span[0], bins.edges[shown], span[1]]
+        ends = np.r_[span[0], bins.edges[inside], span[1]]
         first = bins is rails[0][1]
         values = bins.representatives[at]
-        told = carry(
+        hover = carry(
             f"{plain(name)}: {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
             from_log_odds=ends,
             representative=values,
@@ -281,13 +283,13 @@ def representatives(
         )
         look = Style(style.color, dash="solid" if first else style.dash)
         y = on_scale(values, scale, limits)
-        draw_line(fig, ends, y, look, plain(name), told, width=2.4 if first else 1.8, shape="hv")
+        draw_line(fig, ends, y, look, plain(name), hover, width=2.4 if first else 1.8, shape="hv")
         line_ends.append((name, float(y[-1]), style.color))
-    found = {
+    ranges = {
         name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
         for name, bins, _ in rails
     }
-    alt = f"Representatives over the log-odds, which rise from the first bin to the last: {one_each(found)}."
+    alt = f"Representatives over the log-odds, which rise from the first bin to the last: {join_named(ranges)}."
     quiet(fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     pad = 0.02 if scale == "linear" else 0.03

@@ -21,8 +21,8 @@ from calib.plots.style import (
     DOTTED,
     FRAME,
     Style,
+    join_named,
     method_style,
-    one_each,
     plain,
     quiet,
     set_layout,
@@ -51,9 +51,9 @@ def steps_chart(limits: BinningLimits) -> go.Figure:
     )
 
 
-def information_rate_chart(found: InformationByBins, limits: BinningLimits) -> go.Figure:
+def information_rate_chart(by_bins: InformationByBins, limits: BinningLimits) -> go.Figure:
     """Label information against the rate of the bins, beneath the bottleneck limit (figure 4b)."""
-    rates = np.concatenate([limits.rate, *found.rate.values()])
+    rates = np.concatenate([limits.rate, *by_bins.rate.values()])
     rate = np.r_[limits.rate, rates.max()]
     most = np.r_[limits.label_information, limits.label_information[-1]]
     curves = [Curve("bottleneck limit", DOTTED, rate, most)]
@@ -61,31 +61,33 @@ def information_rate_chart(found: InformationByBins, limits: BinningLimits) -> g
         style = SCHEME_STYLES[scheme]
         if scheme == "imax":
             style = Style(style.color, style.symbol)
-        kept = found.label_information[scheme]
-        more = {"bins": found.n_bins}
-        curves.append(Curve(SCHEME_NAMES[scheme], style, found.rate[scheme], kept, more=more))
+        information = by_bins.label_information[scheme]
+        more = {"bins": by_bins.n_bins}
+        curves.append(
+            Curve(SCHEME_NAMES[scheme], style, by_bins.rate[scheme], information, more=more)
+        )
     return line_chart(
         curves,
         ("rate", "label_information"),
-        (0.0, 1.08 * found.information or 1.0),
+        (0.0, 1.08 * by_bins.information or 1.0),
         {"range": span(0.0, rates), "title_text": "rate I(bin; log-odds), nats"},
         "label information, nats",
         "Information against rate",
-        f"Label information by rate, at most {three_digits(found.information)} nats",
+        f"Label information by rate, at most {three_digits(by_bins.information)} nats",
     )
 
 
-def set_divergence_chart(found: SetDivergence) -> go.Figure:
+def set_divergence_chart(divergence: SetDivergence) -> go.Figure:
     """Mean distance from the classes' own log-odds, of class-wise and shared sets, with 80 % of classes as a band."""
     sets: tuple[tuple[str, Floats, Style], ...] = (
-        ("class-wise", found.class_wise, Style(COLORS[5], "square", "dash")),
-        ("shared", found.shared, Style(method_style("imax").color)),
+        ("class-wise", divergence.class_wise, Style(COLORS[5], "square", "dash")),
+        ("shared", divergence.shared, Style(method_style("imax").color)),
     )
     curves = []
     for name, distance, style in sets:
         low, high = np.quantile(distance, [0.1, 0.9], axis=1)
-        curves.append(Curve(name, style, found.n_rows, distance.mean(axis=1), (low, high)))
-    across = span(np.log10(found.n_rows), least=0.2)
+        curves.append(Curve(name, style, divergence.n_rows, distance.mean(axis=1), (low, high)))
+    across = span(np.log10(divergence.n_rows), least=0.2)
     return line_chart(
         curves,
         ("rows", "mean"),
@@ -93,7 +95,7 @@ def set_divergence_chart(found: SetDivergence) -> go.Figure:
         {"title_text": "rows of the set", **log_axis(*across, typed=False)},
         "√ Jensen-Shannon divergence",
         "Shared and class-wise sets",
-        f"Distance of sets of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows",
+        f"Distance of sets of {divergence.n_rows[0]:,} to {divergence.n_rows[-1]:,} rows",
         log="x",
     )
 
@@ -118,16 +120,18 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
     n_bins = lines[0][1].n_bins
     drawn = [
         values
-        for _, found, _ in lines
-        for values in (*found.errors.values(), *found.debiased.values())
+        for _, measured, _ in lines
+        for values in (*measured.errors.values(), *measured.debiased.values())
     ]
     ranges = {}
-    for method, found, _ in lines:
-        values = np.array(list(found.errors.values()))
+    for method, measured, _ in lines:
+        values = np.array(list(measured.errors.values()))
         ranges[method] = f"{three_digits(values.min())} to {three_digits(values.max())}"
     room = {"horizontal_spacing": 0.06, "vertical_spacing": _GAP / _PANELS}
     fig = make_subplots(2, 2, shared_yaxes=True, **room)
-    alt = f"{name} in {n_bins[0]} to {n_bins[-1]} bins of {len(titles)} kinds: {one_each(ranges)}."
+    alt = (
+        f"{name} in {n_bins[0]} to {n_bins[-1]} bins of {len(titles)} kinds: {join_named(ranges)}."
+    )
     quiet(fig, FRAME + _PANELS, alt=alt, left=56)
     ticks = log10_ticks([int(n) for n in n_bins[::2]], n_bins[0], n_bins[-1])
     look = {"gridcolor": fig.layout.yaxis.gridcolor, "zeroline": False, "title_font_size": 12}
@@ -141,8 +145,8 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
         number = place + 1 if place else ""
         domain = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
         write(fig, title, 0, 1, xanchor="left", yanchor="bottom", **domain)
-        for method, found, style in lines:
-            _draw_binning(fig, method, found, style, binning, title, panel)
+        for method, measured, style in lines:
+            _draw_binning(fig, method, measured, style, binning, title, panel)
     for trace in fig.data:
         trace.showlegend = trace.xaxis == "x" and trace.line.dash == "solid"
     show_legend(fig)
@@ -153,27 +157,27 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
 def _draw_binning(
     fig: go.Figure,
     method: str,
-    found: ErrorByBins,
+    measured: ErrorByBins,
     style: Style,
     binning: str,
     title: str,
     panel: dict[str, int],
 ) -> None:
     """Draw the error of one method in one kind of bins, and dashed the debiased one."""
-    x = np.log10(found.n_bins)
+    x = np.log10(measured.n_bins)
     for kind, errors, look in (
-        ("debiased", found.debiased.get(binning), Style(style.color, style.symbol, "dash")),
-        ("ECE", found.errors[binning], Style(style.color, style.symbol)),
+        ("debiased", measured.debiased.get(binning), Style(style.color, style.symbol, "dash")),
+        ("ECE", measured.errors[binning], Style(style.color, style.symbol)),
     ):
         if errors is None:
             continue
-        told = carry(
+        hover = carry(
             f"{plain(method)}: {kind} {{error:.3r}}<br>{{bins}} bins, {title}",
-            bins=found.n_bins,
+            bins=measured.n_bins,
             error=errors,
         )
         size: dict[str, Any] = {"width": 2, "markers": 6} if kind == "ECE" else {"width": 1.3}
-        draw_line(fig, x, errors, look, plain(method), told, **size | panel)
+        draw_line(fig, x, errors, look, plain(method), hover, **size | panel)
 
 
 def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:
@@ -182,11 +186,11 @@ def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:
         Curve(
             method,
             Style(style.color, style.symbol),
-            found.n_rows,
-            found.mean,
-            (found.low, found.high),
+            measured.n_rows,
+            measured.mean,
+            (measured.low, measured.high),
         )
-        for method, found, style in lines
+        for method, measured, style in lines
     ]
     n_rows = lines[0][1].n_rows
     across = span(np.log10(n_rows), least=0.04)

@@ -38,15 +38,15 @@ def size_curves(
     sizes = sorted(rows["size"].unique())
     logarithmic = bool(len(values) and values.min() > 0 and values.max() > _LOG_FROM * values.min())
     curves = []
-    for method, own in rows.groupby("method", sort=False):
-        own = own.sort_values("size")
+    for method, scores in rows.groupby("method", sort=False):
+        scores = scores.sort_values("size")
         style = (styles or {}).get(str(method)) or method_style(str(method))
         if method == table["method"].iloc[0]:
             style = Style(style.color, style.symbol, "dot")
-        band = own["low"], own["high"]
-        more = {"splits": own["n_splits"]}
+        band = scores["low"], scores["high"]
+        more = {"splits": scores["n_splits"]}
         curves.append(
-            Curve(str(own["title"].iloc[0]), style, own["size"], own["value"], band, more)
+            Curve(str(scores["title"].iloc[0]), style, scores["size"], scores["value"], band, more)
         )
     if logarithmic:
         limits = span(np.log10(values))

@@ -28,8 +28,8 @@ from calib.plots.style import (
     NEUTRAL,
     Style,
     fade,
+    join_named,
     key_entry,
-    one_each,
     plain,
     quiet,
     set_layout,
@@ -58,18 +58,18 @@ def decision_curves(
     fig = go.Figure()
     _, banded, style = methods[-1]
     thresholds, treat_all = banded.thresholds, banded.treat_all.value
-    values = np.concatenate([found.model.value for _, found, _ in methods])
+    values = np.concatenate([benefit.model.value for _, benefit, _ in methods])
     top = 1.15 * max(float(values.max()), float(banded.event_rate.value)) or 1.0
     floor = min(-0.15 * top, 1.05 * float(values.min()))
     fill_between(
         fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14), (floor, top)
     )
-    shown = (treat_all >= floor) & (treat_all <= top)
-    draw_line(fig, thresholds[shown], treat_all[shown], DOTTED, "act on all", width=1.5)
+    inside = (treat_all >= floor) & (treat_all <= top)
+    draw_line(fig, thresholds[inside], treat_all[inside], DOTTED, "act on all", width=1.5)
     fig.add_hline(y=0.0, line={"color": GUIDE, "width": 1})
-    for name, found, line in methods:
-        model = found.model
-        told = carry(
+    for name, benefit_curve, line in methods:
+        model = benefit_curve.model
+        hover = carry(
             f"{plain(name)}<br>threshold {{threshold:.1%}}<br>net benefit {{benefit:.4f}} ({{low:.4f}} to {{high:.4f}})"
             "<br>acting on all {all:.4f}",
             threshold=thresholds,
@@ -77,24 +77,24 @@ def decision_curves(
             low=model.low,
             high=model.high,
             all=treat_all,
-            avoided=found.avoided.value,
+            avoided=benefit_curve.avoided.value,
         )
-        draw_line(fig, thresholds, model.value, line, name, told)
+        draw_line(fig, thresholds, model.value, line, name, hover)
     if cut is not None:
         fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
         place = {"yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4}
         write(fig, f"threshold {100 * cut:.3g} %", cut, 1.0, **place)
     at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
     benefits = {
-        name: f"{found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
-        for name, found, _ in methods
+        name: f"{benefit.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
+        for name, benefit, _ in methods
     }
-    alt = f"Net benefit over the threshold: {one_each(benefits)}."
+    alt = f"Net benefit over the threshold: {join_named(benefits)}."
     quiet(fig, height, alt=alt, title="Net benefit")
-    ends = [(name, float(found.model.value[-1]), line.color) for name, found, line in methods]
+    ends = [(name, float(benefit.model.value[-1]), line.color) for name, benefit, line in methods]
     label_line_ends(fig, ends, (floor, top))
-    if shown.any():  # it may lie below all that is drawn, where events are rare
-        last = int(np.flatnonzero(shown)[-1])
+    if inside.any():  # it may lie below all that is drawn, where events are rare
+        last = int(np.flatnonzero(inside)[-1])
         end = float(thresholds[last]), float(treat_all[last])
         write(fig, "act on all", *end, xanchor="left", yanchor="bottom")
     across = {"tickformat": ".0%", "range": [0, max(float(thresholds[-1]), cut or 0.0)]}
@@ -118,11 +118,11 @@ def set_sizes(methods: Sequence[tuple[str, Floats, Style]]) -> go.Figure:
     largest = max(int(np.flatnonzero(counts).max(initial=0)) for _, counts, _ in methods)
     last = min(largest, MOST_BARS)
     names = [*map(str, range(last)), f"{last}+" if largest > last else str(last)]
-    said = {}
+    summary = {}
     for name, counts, style in methods:
         total = int(counts.sum())
         rows = np.append(counts[:last], counts[last:].sum())
-        told = carry(
+        hover = carry(
             f"{plain(name)}<br>%{{x}} classes: {{share:.1%}} of rows ({{rows:,d}})",
             rows=rows,
             share=rows / total,
@@ -132,13 +132,13 @@ def set_sizes(methods: Sequence[tuple[str, Floats, Style]]) -> go.Figure:
             y=rows / total,
             name=plain(name),
             marker={"color": style.color, "line": {"width": 0}},
-            **told,
+            **hover,
         )
         mean = float(counts @ np.arange(len(counts))) / total
-        said[name] = (
+        summary[name] = (
             f"{mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class"
         )
-    alt = f"Number of classes in prediction sets: {one_each(said)}."
+    alt = f"Number of classes in prediction sets: {join_named(summary)}."
     quiet(fig, SIZES_HEIGHT, alt=alt, title="Classes in a set")
     show_legend(fig)
     set_x(fig, title_text="classes in a set", type="category")
@@ -182,7 +182,7 @@ def risk_diagram(
     draw_line(fig, shares, chosen.best_risk(shares), DOTTED, "best possible order", width=1.5)
     fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
     for (name, curve, line), at, entry in zip(curves, drawn, marks, strict=True):
-        told = carry(
+        hover = carry(
             f"{plain(name)}<br>answers {{coverage:.1%}} ({{answered:,d}} rows)<br>error {{error:.2%}} ({{low:.2%}} to"
             " {high:.2%})<br>where confidence ≥ {threshold:.4r}",
             coverage=curve.coverage[at],
@@ -193,12 +193,12 @@ def risk_diagram(
             answered=curve.answered[at],
             wrong=curve.wrong[at],
         )
-        draw_line(fig, curve.coverage[at], curve.risk[at], line, name, told)
+        draw_line(fig, curve.coverage[at], curve.risk[at], line, name, hover)
         if entry is not None:
             crossing = [curve.coverage[entry]], [curve.risk[entry]]
             draw_marks(fig, *crossing, line, size=11, cliponaxis=False)
-    found = one_each({name: _said(curve, accepted) for name, curve, _ in curves})
-    alt = f"Error among the inputs answered against their share: {found}."
+    summary = join_named({name: _said(curve, accepted) for name, curve, _ in curves})
+    alt = f"Error among the inputs answered against their share: {summary}."
     quiet(fig, height, alt=alt, title=title)
     ends = [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves]
     label_line_ends(fig, ends, limits)
@@ -221,8 +221,8 @@ def _thinned(curve: RiskCoverage) -> Ints:
     first = int(np.searchsorted(curve.answered, min(_LEAST_ROWS, curve.n)))
     if len(curve.answered) - first <= MAX_POINTS:
         return np.arange(first, len(curve.answered))
-    wanted = np.linspace(curve.answered[first], curve.n, MAX_POINTS)
-    return np.unique(np.searchsorted(curve.answered, wanted))
+    steps = np.linspace(curve.answered[first], curve.n, MAX_POINTS)
+    return np.unique(np.searchsorted(curve.answered, steps))
 
 
 THRESHOLD_HEIGHT = 340

@@ -64,12 +64,14 @@ def success_curve(
     """
     fig = go.Figure()
     rate = rates.frequency
-    said = f"from {rate[0]:.3g} at {rates.score[0]:.3g} to {rate[-1]:.3g} at {rates.score[-1]:.3g}"
+    summary = (
+        f"from {rate[0]:.3g} at {rates.score[0]:.3g} to {rate[-1]:.3g} at {rates.score[-1]:.3g}"
+    )
     n_right = int(histogram.right.sum())
     n_wrong = int(histogram.wrong.sum())
     alt = (
         f"Success rate of {int(rates.count.sum()):,} test rows, {n_right:,} right and {n_wrong:,} wrong, in "
-        f"{len(rates.count)} bins of separation, {said}."
+        f"{len(rates.count)} bins of separation, {summary}."
     )
     quiet(fig, HEIGHT, alt=alt)
     low = float(np.min([rates.low.min(), *(values.min() for _, _, values in maps)]))
@@ -151,7 +153,7 @@ def zone_chart(why: Explanation, around: Neighbourhood, names: Sequence[str]) ->
             "{class}, training row {row:,d}<br>{distance:.3r} away",
             row=around.rows[rows],
             distance=distance[rows],
-            **{"class": [plain(name) for name, own in zip(names, rows, strict=True) if own]},
+            **{"class": [plain(name) for name, inside in zip(names, rows, strict=True) if inside]},
         )
         sizes = np.where(deciding[rows], 14, 8)
         x, y = around.places[rows].T

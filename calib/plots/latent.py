@@ -32,8 +32,8 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
+    join_named,
     key_entry,
-    one_each,
     plain,
     quiet,
     set_layout,
@@ -65,9 +65,9 @@ def latent_function(
     fig = go.Figure()
     _, curve, style = lines[0]
     names = curve.prior_name, "temperature", "truth"
-    lines_beside = zip(names, (curve.prior, curve.temperature, curve.truth), strict=True)
-    references = {name: values for name, values in lines_beside if values is not None}
-    bands = [edge for _, each, _ in lines for edge in _bands(each.mean, each.sd)[0]]
+    named = zip(names, (curve.prior, curve.temperature, curve.truth), strict=True)
+    references = {name: values for name, values in named if values is not None}
+    bands = [edge for _, fit, _ in lines for edge in _bands(fit.mean, fit.sd)[0]]
     limits = span(*bands, *references.values(), pad=0.06)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
         edges = _bands(seen.mean, seen.sd)
@@ -119,9 +119,9 @@ def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
     name, curve, _ = lines[0]
     ends = curve.inputs, curve.mean, *_bands(curve.mean, curve.sd)[1], curve.prior
     place, mean, low, high, prior = (three_digits(float(values[-1])) for values in ends)
-    beside = f", beside {', '.join(name for name, _, _ in lines[1:])}" if len(lines) > 1 else ""
+    others = f", beside {', '.join(name for name, _, _ in lines[1:])}" if len(lines) > 1 else ""
     return (
-        f"{y_title.capitalize()}, over {x_title} for {name}{beside}: at {place} it gives {mean} (1 sd: {low} to {high})"
+        f"{y_title.capitalize()}, over {x_title} for {name}{others}: at {place} it gives {mean} (1 sd: {low} to {high})"
         f" where {curve.prior_name} gives {prior}; {len(curve.inducing)} inducing points in the picture."
     )
 
@@ -130,8 +130,8 @@ def _draw_reference(
     fig: go.Figure, curve: LatentCurve, name: str, values: Floats, temperature_style: Style
 ) -> tuple[str, float, str]:
     style = _reference_style(name, temperature_style)
-    told = carry(f"{name} {{value:.3r}}<br>at {{input:.3r}}", input=curve.inputs, value=values)
-    draw_line(fig, curve.inputs, values, style, name, told, width=1.8)
+    hover = carry(f"{name} {{value:.3r}}<br>at {{input:.3r}}", input=curve.inputs, value=values)
+    draw_line(fig, curve.inputs, values, style, name, hover, width=1.8)
     return name, float(values[-1]), style.color
 
 
@@ -139,7 +139,7 @@ def _draw_mean(
     fig: go.Figure, name: str, curve: LatentCurve, style: Style
 ) -> tuple[str, float, str]:
     (low2, high2), (low, high) = _bands(curve.mean, curve.sd)
-    told = carry(
+    hover = carry(
         f"{plain(name)} {{value:.3r}} (1 sd: {{low:.3r}} to {{high:.3r}})<br>at {{input:.3r}}",
         input=curve.inputs,
         value=curve.mean,
@@ -148,7 +148,7 @@ def _draw_mean(
         low_2_sd=low2,
         high_2_sd=high2,
     )
-    draw_line(fig, curve.inputs, curve.mean, style, name, told, width=2.6)
+    draw_line(fig, curve.inputs, curve.mean, style, name, hover, width=2.6)
     return name, float(curve.mean[-1]), style.color
 
 
@@ -165,7 +165,7 @@ def _draw_inducing_points(
         draw_marks(fig, x, y, style, size=1, error_y=wide)
         key = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
         write(fig, key_entry("◇", "inducing points ± 1, 2 sd", style.color), 0, 1, size=11, **key)
-    told = carry(
+    hover = carry(
         f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}}<br>1 sd: {{low:.3r}} to {{high:.3r}}"
         "<br>2 sd: {low_2_sd:.3r} to {high_2_sd:.3r}",
         input=x,
@@ -178,7 +178,7 @@ def _draw_inducing_points(
     look = {"size": 7, "symbol": f"{style.symbol}-open"}
     if first:
         look = {"size": 10, "symbol": "diamond-open", "error_y": narrow}
-    draw_marks(fig, x, y, style, f"inducing points of {name}", told, **look)
+    draw_marks(fig, x, y, style, f"inducing points of {name}", hover, **look)
 
 
 _BAND_ALPHAS = (0.14, 0.22)
@@ -205,8 +205,8 @@ def _draw_bands(
 
 def _reference_style(name: str, temperature: Style) -> Style:
     """Style of a reference line; anything but temperature and truth is a guide."""
-    known = {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}
-    return known.get(name, DOTTED)
+    styles = {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}
+    return styles.get(name, DOTTED)
 
 
 EFFECT_HEIGHT = 400
@@ -227,9 +227,9 @@ def effect_chart(
     """
     curve = lines[0][1]
     scale = curve.scale
-    beside = {"temperature": curve.temperature, "truth": curve.truth}
-    references = {name: values for name, values in beside.items() if values is not None}
-    after = [curve.accuracy, *references.values(), *(one.after for _, one, _ in lines)]
+    others = {"temperature": curve.temperature, "truth": curve.truth}
+    references = {name: values for name, values in others.items() if values is not None}
+    after = [curve.accuracy, *references.values(), *(fit.after for _, fit, _ in lines)]
     (x_limits, x_axis), (y_limits, y_axis) = (
         _effect_axis(values, scale)
         for values in (curve.before, np.concatenate([curve.before, *after]))
@@ -243,7 +243,7 @@ def effect_chart(
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
         edges = [(up(low), up(high)) for low, high in seen.bands]
         _draw_bands(fig, x, edges, look, filled=not later, ends=ends)
-    told = carry(
+    hover = carry(
         "right {accuracy:.3r} (95 %: {low:.3r} to {high:.3r})<br>of {rows:,d} rows at confidence {before:.3r}",
         before=curve.before,
         accuracy=curve.accuracy,
@@ -253,19 +253,19 @@ def effect_chart(
     )
     y, low, high = map(up, (curve.accuracy, curve.accuracy_low, curve.accuracy_high))
     bars = whiskers(y, low, high, NEUTRAL, 1)
-    draw_marks(fig, x, y, Style(NEUTRAL), "right", told, size=5, error_y=bars)
+    draw_marks(fig, x, y, Style(NEUTRAL), "right", hover, size=5, error_y=bars)
     labels = [("identity", float(up(shared)[-1]), NEUTRAL)]
     few = 7 if len(x) <= 3 else 0
     for name, values in references.items():
         style = _reference_style(name, temperature_style)
-        told = carry(
+        hover = carry(
             f"{name}: {{before:.3r}} becomes {{after:.3r}}", before=curve.before, after=values
         )
-        draw_line(fig, x, up(values), style, name, told, width=1.8, markers=few)
+        draw_line(fig, x, up(values), style, name, hover, width=1.8, markers=few)
         labels.append((name, float(up(values)[-1]), style.color))
     for name, seen, style in lines:
         (low2, high2), (low, high) = seen.bands
-        told = carry(
+        hover = carry(
             f"{plain(name)}: {{before:.3r}} becomes {{after:.3r}} ± {{sd:.2r}}<br>{{rows:,d}} rows",
             before=seen.before,
             after=seen.after,
@@ -276,7 +276,7 @@ def effect_chart(
             high_2_sd=high2,
             rows=seen.count,
         )
-        draw_line(fig, x, up(seen.after), style, name, told, width=2.6, markers=few)
+        draw_line(fig, x, up(seen.after), style, name, hover, width=2.6, markers=few)
         labels.append((name, float(up(seen.after)[-1]), style.color))
     quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines))
     set_x(fig, title_text="confidence of the raw model", **x_axis)
@@ -296,12 +296,12 @@ def _effect_axis(values: Floats, scale: Scale) -> tuple[Limits, dict[str, Any]]:
 
 
 def _effects_described(lines: Sequence[tuple[str, EffectCurve, Style]]) -> str:
-    found = {}
+    effects = {}
     for name, curve, _ in lines:
         middle = len(curve.before) // 2
         before, after, sd = (
             three_digits(float(v[middle])) for v in (curve.before, curve.after, curve.sd)
         )
-        found[name] = f"makes {after} ± {sd} of {before}"
+        effects[name] = f"makes {after} ± {sd} of {before}"
     bins = plural(len(lines[0][1].before), "bin")
-    return f"Calibrated over raw confidence in {bins} of rows: {one_each(found)}."
+    return f"Calibrated over raw confidence in {bins} of rows: {join_named(effects)}."

@@ -15,7 +15,7 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
-    one_each,
+    join_named,
     plain,
     quiet,
     set_x,
@@ -99,7 +99,7 @@ def line_chart(
         curve.name: " to ".join(dict.fromkeys(map(three_digits, np.asarray(curve.y)[[0, -1]])))
         for curve in curves
     }
-    quiet(fig, HEIGHT, alt=f"{alt}: {one_each(ends)}.", title=title, left=62)
+    quiet(fig, HEIGHT, alt=f"{alt}: {join_named(ends)}.", title=title, left=62)
     set_x(fig, **x_axis)
     set_y(fig, range=limits, nticks=6, title_text=plain(y_title))
     names = [

@@ -22,7 +22,7 @@ def sampled_maps(
     style: Style,
     title: str,
     across: str,
-    known: Sequence[tuple[str, Floats, Style]] = (),
+    references: Sequence[tuple[str, Floats, Style]] = (),
 ) -> go.Figure:
     """Draw maps thinly, and over them what is known of them: bounds, a posterior, or the truth.
 
@@ -32,7 +32,7 @@ def sampled_maps(
     maps : (n, m) probabilities; n may be 0.
     style : of the method.
     title, across : of the figure, and of its horizontal axis.
-    known : name, (m,) probabilities and style of further lines.
+    references : name, (m,) probabilities and style of further lines.
     """
     fig = go.Figure()
     gap = np.full((len(maps), 1), np.nan)
@@ -43,13 +43,13 @@ def sampled_maps(
         Style(fade(style.color, 0.9 if len(maps) <= 20 else 0.25)),
         width=0.8,
     )
-    for name, probs, look in known:
-        told = carry(
+    for name, probs, look in references:
+        hover = carry(
             f"{plain(name)} {{probability:.3r}}<br>at {{place:.3r}}", place=x, probability=probs
         )
-        draw_line(fig, x, probs, look, plain(name), told, width=3)
+        draw_line(fig, x, probs, look, plain(name), hover, width=3)
     middle = len(x) // 2
-    every = np.concatenate([maps[:, middle], [probs[middle] for _, probs, _ in known]])
+    every = np.concatenate([maps[:, middle], [probs[middle] for _, probs, _ in references]])
     alt = (
         f"{title}: {len(maps)} maps; in the middle from {three_digits(every.min())} "
         f"to {three_digits(every.max())}."

@@ -32,9 +32,9 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
+    join_named,
     label,
     method_style,
-    one_each,
     plain,
     quiet,
     set_layout,
@@ -224,7 +224,7 @@ def _draw_map(
 ) -> None:
     log_odds = picture.log_odds[inside]
     probs = probs[inside]
-    told = carry(
+    hover = carry(
         f"{plain(name)}: {{probability:.3r}}<br>raw {{raw_probability:.3r}} (log-odds {{log_odds:.3r}})",
         log_odds=log_odds,
         raw_probability=sigmoid(log_odds),
@@ -232,7 +232,7 @@ def _draw_map(
     )
     shape = "hvh" if steps else "linear"
     x, y = picture.axis.place(log_odds), up(probs, log_odds)
-    draw_line(fig, x, y, style, name, told, width=width, shape=shape)
+    draw_line(fig, x, y, style, name, hover, width=width, shape=shape)
 
 
 def _draw_posterior(
@@ -240,18 +240,18 @@ def _draw_posterior(
 ) -> None:
     """Draw the 90 % band behind the maps, with its numbers where a pointer is."""
     x = axis.place(posterior.log_odds)
-    shown = (x >= across[0]) & (x <= across[1])
-    low, high, mean = (part[shown] for part in (posterior.low, posterior.high, posterior.mean))
-    at = posterior.log_odds[shown]
-    fill_between(fig, x[shown], up(low, at), up(high, at), fade(style.color, 0.2))
-    told = carry(
+    inside = (x >= across[0]) & (x <= across[1])
+    low, high, mean = (part[inside] for part in (posterior.low, posterior.high, posterior.mean))
+    at = posterior.log_odds[inside]
+    fill_between(fig, x[inside], up(low, at), up(high, at), fade(style.color, 0.2))
+    hover = carry(
         "posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}",
         log_odds=at,
         mean=mean,
         low=low,
         high=high,
     )
-    draw_marks(fig, x[shown], up(mean, at), Style("rgba(0,0,0,0)"), "posterior", told)
+    draw_marks(fig, x[inside], up(mean, at), Style("rgba(0,0,0,0)"), "posterior", hover)
 
 
 def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:
@@ -294,7 +294,7 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
     band = {"line_width": 0, "fillcolor": fade(NEUTRAL, 0.18), "layer": "below"}
     fig.add_vrect(share.low, share.high, **band)
     line_through_rows(fig, share.value, len(rows), Style(NEUTRAL))
-    told = carry(
+    hover = carry(
         "{value:.3r} of {rows:,d} rows (95 %: {low:.3r} to {high:.3r})",
         value=[share.value],
         low=[share.low],
@@ -302,12 +302,12 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
         rows=[n_rows],
     )
     middle = (len(rows) - 1) / 2 + DROP
-    draw_marks(fig, [share.value], [middle], Style("rgba(0,0,0,0)"), "share", told, size=14)
+    draw_marks(fig, [share.value], [middle], Style("rgba(0,0,0,0)"), "share", hover, size=14)
     for place, row in enumerate(rows):
-        told = carry(
+        hover = carry(
             f"{plain(row.name)}: {{value:.3r}} on average<br>{row.verdict}", value=[row.mean]
         )
-        draw_row(fig, place, (row.mean,) * 3, row.style, row.name, told)
+        draw_row(fig, place, (row.mean,) * 3, row.style, row.name, hover)
     labels = [
         RowLabel(row.name, f"{probability_text(row.mean)}, {row.verdict}", row.style.color)
         for row in rows
@@ -318,7 +318,7 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
         title=title,
         alt=(
             f"{title}: {three_digits(share.value)} of {n_rows:,} rows ({three_digits(share.low)} to"
-            f" {three_digits(share.high)}) are of the class. {one_each({row.name: row.note for row in labels})}."
+            f" {three_digits(share.high)}) are of the class. {join_named({row.name: row.note for row in labels})}."
         ),
     )
     low, high = span([share.low, share.high], [row.mean for row in rows], pad=0.06, least=1e-6)
@@ -349,7 +349,7 @@ def member_rows(members: Sequence[Judged]) -> go.Figure:
     for place, member in enumerate(members):
         style = method_style(member.method)
         low, high = (member.behind + side * _TWO_SIDED * member.behind_error for side in (-1, 1))
-        told = carry(
+        hover = carry(
             f"{plain(member.title)}<br>NLL {{nll:.4f}} (standard error {{error:.4f}})<br>above the best {{behind:.4f}}"
             " ({low:.4f} to {high:.4f})<br>weight {weight:.1%}",
             nll=[member.nll],
@@ -361,7 +361,7 @@ def member_rows(members: Sequence[Judged]) -> go.Figure:
         )
         symbol = style.symbol if member.weight else f"{style.symbol}-open"
         interval = member.behind, low, high
-        draw_row(fig, place, interval, style, member.title, told, size=11, symbol=symbol)
+        draw_row(fig, place, interval, style, member.title, hover, size=11, symbol=symbol)
         note = f"weight {percent(member.weight, 0)}" if member.weight else "not in the mean"
         labels.append(RowLabel(member.title, note, style.color))
     line_through_rows(fig, 0.0, len(members), THIN)
@@ -369,7 +369,7 @@ def member_rows(members: Sequence[Judged]) -> go.Figure:
         m.title: f"{three_digits(m.behind)} above the best, weight {percent(m.weight, 0)}"
         for m in members
     }
-    alt = f"NLL outside the folds, by member: {one_each(behind)}."
+    alt = f"NLL outside the folds, by member: {join_named(behind)}."
     frame_rows(fig, labels, alt=alt, title="NLL on rows outside the fit")
     set_x(fig, title_text="NLL above the best member's, in nats   ← better", nticks=5)
     return fig

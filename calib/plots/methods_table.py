@@ -149,8 +149,8 @@ def _heads(keys: Sequence[str], view: View) -> str:
 
 def _axis_head(main: Score, axis: _Axis) -> str:
     """Name the axis and its lines."""
-    shown = [_LINES[line] for line, at in axis.lines.items() if 0 <= axis.place(at) <= 100]
-    lines = [f'<span style="color:{text_color(color)}">{name}</span>' for color, _, name in shown]
+    visible = [_LINES[line] for line, at in axis.lines.items() if 0 <= axis.place(at) <= 100]
+    lines = [f'<span style="color:{text_color(color)}">{name}</span>' for color, _, name in visible]
     return f"{escape(main.title)}, 95{NO_BREAK}%{NO_BREAK}joint<br>{' '.join(lines)}"
 
 
@@ -206,13 +206,13 @@ def _name(title: str, style: Style | None, button: bool) -> str:
 
 def _axis(methods: Sequence[Difference], raw: float, frequencies: float) -> _Axis:
     """Return an axis that shows the differences between the methods; what is far beyond them lies beyond its ends."""
-    known = [row for row in methods if math.isfinite(row.value)]
-    values = np.array([row.value for row in known]) if known else np.array([raw])
+    finite = [row for row in methods if math.isfinite(row.value)]
+    values = np.array([row.value for row in finite]) if finite else np.array([raw])
     lines = {"raw": raw, "frequencies": frequencies}
     lines = {name: value for name, value in lines.items() if math.isfinite(value)}
     middle = float(np.median(values))
     reach = _FAR * max(float(np.median(np.abs(values - middle))), 1e-3)
-    near = [row for row in known if abs(row.value - middle) <= reach] or known
+    near = [row for row in finite if abs(row.value - middle) <= reach] or finite
     ends = [raw + end for row in near for end in row.difference if math.isfinite(end)] or [raw]
     low, high = min(ends), max(ends)
     room = max(high - low, 1e-6)
@@ -291,9 +291,11 @@ def small_intervals(
         parts.append(_box(left, middle - 1, right - left, 2, color))
         parts.append(_box(value - _DOT / 2, middle - _DOT / 2, _DOT, _DOT, color, "50%"))
     parts.append(_text(title, height, "right" if line > WIDTH / 2 else "left"))
-    told = "; ".join(f"{name} {value:.3g} ({a:.3g} to {b:.3g})" for name, (value, a, b) in rows)
+    description = "; ".join(
+        f"{name} {value:.3g} ({a:.3g} to {b:.3g})" for name, (value, a, b) in rows
+    )
     return (
-        f'<div role="img" aria-label="{escape(told)}" style="position:relative;width:{WIDTH}px;'
+        f'<div role="img" aria-label="{escape(description)}" style="position:relative;width:{WIDTH}px;'
         f'height:{height + _LINE}px;font-size:11px;line-height:{_LINE}px">{"".join(parts)}</div>'
     )
 

@@ -33,7 +33,7 @@ _EARLY = 0.1
 """Share of the batches whose wide intervals do not decide the axis."""
 
 
-def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
+def e_value_chart(tests: SequentialTests, style: Style) -> go.Figure:
     """Evidence against calibration after each batch, on a logarithmic axis, with the limit of an alarm.
 
     Parameters
@@ -41,21 +41,21 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
     style : of the calibrator.
     """
     fig = go.Figure()
-    at = np.arange(1, len(found) + 1)
-    limit = -np.log10(found.alpha)
-    line = np.clip(found.log_e / np.log(10), -_FAR, _FAR)
+    at = np.arange(1, len(tests) + 1)
+    limit = -np.log10(tests.alpha)
+    line = np.clip(tests.log_e / np.log(10), -_FAR, _FAR)
     low, high = span(line, [-1.0, 2.0], pad=0.04)
     fig.add_hline(y=limit, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
     with np.errstate(over="ignore"):
-        e_value = np.exp(found.log_e)
-    told = carry("{batch}<br>e-value {e_value:.3g}", batch=_names(found), e_value=e_value)
-    draw_line(fig, at, line, Style(style.color), "O:E", told)
+        e_value = np.exp(tests.log_e)
+    hover = carry("{batch}<br>e-value {e_value:.3g}", batch=_names(tests), e_value=e_value)
+    draw_line(fig, at, line, Style(style.color), "O:E", hover)
     raised = ""
-    if found.alarm is not None:
-        draw_marks(fig, [at[found.alarm]], [line[found.alarm]], style, size=10, cliponaxis=False)
-        raised = f", alarm at batch {found.alarm + 1}"
+    if tests.alarm is not None:
+        draw_marks(fig, [at[tests.alarm]], [line[tests.alarm]], style, size=10, cliponaxis=False)
+        raised = f", alarm at batch {tests.alarm + 1}"
     last = f"{three_digits(float(e_value[-1]))}{raised}"
-    alt = f"E-values after {_counted(found)}: {last}. The limit is {1 / found.alpha:g}."
+    alt = f"E-values after {_counted(tests)}: {last}. The limit is {1 / tests.alpha:g}."
     quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration", right=24)
     third = 1 + len(line) // 3
     clear = (
@@ -64,52 +64,52 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
         else "right"
     )
     place = {"xref": "paper", "xanchor": clear, "yanchor": "bottom"}
-    write(fig, f"alarm from {1 / found.alpha:g}", 0 if clear == "left" else 1, limit, **place)
-    _batch_axis(fig, found)
+    write(fig, f"alarm from {1 / tests.alpha:g}", 0 if clear == "left" else 1, limit, **place)
+    _batch_axis(fig, tests)
     set_y(fig, title_text="e-value", **log_axis(low, high, typed=False))
     return fig
 
 
-def o_e_chart(found: SequentialTests, style: Style) -> go.Figure:
+def o_e_chart(tests: SequentialTests, style: Style) -> go.Figure:
     """Observed over expected of all rows so far, with an interval that holds at all looks together."""
     fig = go.Figure()
-    at = np.arange(1, len(found) + 1).astype(float)
-    late = slice(int(_EARLY * len(found)), None)
+    at = np.arange(1, len(tests) + 1).astype(float)
+    late = slice(int(_EARLY * len(tests)), None)
     limits = span(
-        found.o_e, found.low[late], np.minimum(found.high[late], 3.0), [0.9, 1.1], pad=0.04
+        tests.o_e, tests.low[late], np.minimum(tests.high[late], 3.0), [0.9, 1.1], pad=0.04
     )
     limits = max(0.0, limits[0]), limits[1]
     fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
-    fill_between(fig, at, found.low, found.high, fade(style.color, 0.16), limits)
-    told = carry(
+    fill_between(fig, at, tests.low, tests.high, fade(style.color, 0.16), limits)
+    hover = carry(
         "up to {batch}<br>O:E %{y:.3r} ({low:.3r} to {high:.3r})<br>{rows:,d} rows",
-        batch=_names(found),
-        **{"O:E": found.o_e},
-        low=found.low,
-        high=found.high,
-        rows=np.cumsum(found.rows),
+        batch=_names(tests),
+        **{"O:E": tests.o_e},
+        low=tests.low,
+        high=tests.high,
+        rows=np.cumsum(tests.rows),
     )
-    draw_line(fig, at, found.o_e, Style(style.color), "O:E", told)
-    end = f"{three_digits(found.o_e[-1])} ({three_digits(found.low[-1])} to {three_digits(found.high[-1])})"
-    alt = f"Cumulative O:E after {_counted(found)}: {end}."
+    draw_line(fig, at, tests.o_e, Style(style.color), "O:E", hover)
+    end = f"{three_digits(tests.o_e[-1])} ({three_digits(tests.low[-1])} to {three_digits(tests.high[-1])})"
+    alt = f"Cumulative O:E after {_counted(tests)}: {end}."
     quiet(fig, _HEIGHT, alt=alt, title="Observed over expected, cumulated", right=24)
-    _batch_axis(fig, found)
+    _batch_axis(fig, tests)
     set_y(fig, range=limits, title_text="O:E of all rows so far", nticks=6)
     return fig
 
 
-def _counted(found: SequentialTests) -> str:
-    return plural(len(found), "batch", "batches")
+def _counted(tests: SequentialTests) -> str:
+    return plural(len(tests), "batch", "batches")
 
 
-def _names(found: SequentialTests) -> Any:
-    return np.array(found.batches, dtype=object)
+def _names(tests: SequentialTests) -> Any:
+    return np.array(tests.batches, dtype=object)
 
 
-def _batch_axis(fig: go.Figure, found: SequentialTests) -> None:
-    n = len(found)
+def _batch_axis(fig: go.Figure, tests: SequentialTests) -> None:
+    n = len(tests)
     ticks = np.unique(np.linspace(1, n, min(_TICKS, n)).round().astype(int))
-    names = [label(found.batches[tick - 1].split(" to ")[-1], 14) for tick in ticks]
+    names = [label(tests.batches[tick - 1].split(" to ")[-1], 14) for tick in ticks]
     set_x(
         fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch"
     )
@@ -136,9 +136,9 @@ def confidence_drift(
     view : for words.
     """
     edges = now.edges
-    held = np.flatnonzero(before.count + now.count)
-    cells = slice(held[0], held[-1] + 1)
-    shown = edges[held[0] : held[-1] + 2]
+    nonempty = np.flatnonzero(before.count + now.count)
+    cells = slice(nonempty[0], nonempty[-1] + 1)
+    visible = edges[nonempty[0] : nonempty[-1] + 2]
     middles = [
         float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum())
         for h in (before, now)
@@ -154,8 +154,8 @@ def confidence_drift(
         Counted("now", now.count[cells], style.color, "rows now"),
         Counted("before", before.count[cells], NEUTRAL, "rows before"),
     ]
-    draw_counts(fig, shown, from_scale(shown, "logit"), groups, predicted)
-    room = max(0.1, (_LEAST_LENGTH - (shown[-1] - shown[0])) / 2)
-    ends = float(shown[0] - room), float(shown[-1] + room)
+    draw_counts(fig, visible, from_scale(visible, "logit"), groups, predicted)
+    room = max(0.1, (_LEAST_LENGTH - (visible[-1] - visible[0])) / 2)
+    ends = float(visible[0] - room), float(visible[-1] + room)
     set_x(fig, title_text=predicted, range=list(ends), **logit_ticks(*ends))
     return fig

@@ -30,7 +30,7 @@ from calib.plots.style import (
     Style,
     add_line,
     fade,
-    one_each,
+    join_named,
     overlapping,
     plain,
     quiet,
@@ -62,9 +62,9 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     _reference_line(fig, rows, [result.ratio for _, result, _ in rows])
     for place, (name, result, style) in enumerate(rows):
         ratio, odds = result.ratio, result.odds
-        known = np.isfinite(ratio.value)
-        found = f"{three_digits(ratio.value)}, odds {three_digits(odds.value)}"
-        labels.append(RowLabel(name, found if known else _missing(result, view), style.color))
+        defined = np.isfinite(ratio.value)
+        note = f"{three_digits(ratio.value)}, odds {three_digits(odds.value)}"
+        labels.append(RowLabel(name, note if defined else _missing(result, view), style.color))
         if np.isfinite(odds.value) and odds.value > 0:
             interval = "{odds:.3r} ({odds_low:.3r} to {odds_high:.3r})"
             hover = f"{plain(name)}<br>{view.wording.odds_label} {interval}"
@@ -72,11 +72,11 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
             tick = {"size": 15, "symbol": "line-ns-open"}
             at = [odds.value], [place + DROP]
             draw_marks(fig, *at, Style(GUIDE), f"{name}, odds", told, **tick)
-        if known:
+        if defined:
             _way(fig, odds.value, ratio.value, place, style)
             times = f"{three_digits(result.ratio_over_odds.value)} times the odds"
             draw_row(fig, place, ratio, style, name, _told(name, "o / u", ratio, times))
-    alt = f"Ratio o / u beside the odds it should equal. {one_each({row.name: row.note for row in labels})}."
+    alt = f"Ratio o / u beside the odds it should equal. {join_named({row.name: row.note for row in labels})}."
     frame_rows(fig, labels, alt=alt, title="Ratio o / u")
     ends = np.array([[result.ratio, result.odds] for _, result, _ in rows])
     powers = np.log10(ends[np.isfinite(ends) & (ends > 0)])
@@ -135,33 +135,33 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     wording = view.wording
     predicted, observed = wording.predicted_label, wording.observed_label
     bands = [band_name(low, high) for low, high in pairwise(view.bands)]
-    shown = [k for k in range(len(bands)) if any(gaps.rows[k] for _, gaps, _ in methods)]
-    line_through_rows(fig, 0, len(shown), THIN, _MIDDLE)
+    nonempty = [k for k in range(len(bands)) if any(gaps.rows[k] for _, gaps, _ in methods)]
+    line_through_rows(fig, 0, len(nonempty), THIN, _MIDDLE)
     offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
     for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
-        value = gaps.contribution[shown]
+        value = gaps.contribution[nonempty]
         ends = (
-            np.where(gaps.rows, gaps.share * end, 0.0)[shown]
+            np.where(gaps.rows, gaps.share * end, 0.0)[nonempty]
             for end in (gaps.gap_low, gaps.gap_high)
         )
         at, low, high = (100 * part for part in (value, *ends))  # in points, as the table has them
-        told = carry(
+        hover = carry(
             f"{plain(name)}, {predicted} {{band}}<br>{{rows:,d}} rows, {wording.mean_label} {{{predicted}:.3r}}, "
             f"{observed} {{{observed}:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}<br>adds {{adds:+.2r}} to the gap",
-            band=np.array([bands[k] for k in shown], dtype=object),
+            band=np.array([bands[k] for k in nonempty], dtype=object),
             adds=value,
-            rows=gaps.rows[shown],
-            **{observed: gaps.accuracy[shown], predicted: gaps.confidence[shown]},
-            **_columns(gaps, shown, "over", "under", "gap", "gap_low", "gap_high"),
+            rows=gaps.rows[nonempty],
+            **{observed: gaps.accuracy[nonempty], predicted: gaps.confidence[nonempty]},
+            **_columns(gaps, nonempty, "over", "under", "gap", "gap_low", "gap_high"),
         )
-        y = np.arange(len(shown)) + _MIDDLE + offset
+        y = np.arange(len(nonempty)) + _MIDDLE + offset
         bars = whiskers(at, low, high, style.color, 1.5)
         look = {"orientation": "h", "width": 0.17, "marker": overlapping(style.color)}
-        fig.add_bar(x=at, y=y, name=name, error_x=bars, **look, **told)
+        fig.add_bar(x=at, y=y, name=name, error_x=bars, **look, **hover)
     name, gaps, style = methods[-1]
-    labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in shown]
+    labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in nonempty]
     title = wording.band_title
-    adds = one_each({bands[k]: three_digits(gaps.contribution[k]) for k in shown})
+    adds = join_named({bands[k]: three_digits(gaps.contribution[k]) for k in nonempty})
     alt = f"{title} to the gap of {name}: {adds}."
     frame_rows(fig, labels, alt=alt, title=title, pixels=_BAND_PIXELS, drop=_MIDDLE)
     sides = f"← {wording.too_low_label}     {wording.too_high_label} →"
@@ -210,7 +210,7 @@ def per_class_chart(
     offsets = (-_APART, _APART) if len(methods) > 1 else (0.0,)
     for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
         gap, low, high = (values[order] for values in (gaps.gap, gaps.gap_low, gaps.gap_high))
-        told = carry(
+        hover = carry(
             f"%{{text}}, {plain(name)}<br>gap {{gap:+.2r}} ({{gap_low:+.2r}} to {{gap_high:+.2r}})<br>{{rows:,d}} rows,"
             f" {{wrong:,d}} {wording.negative_label}: {wording.mean_label} {{confidence:.3r}}, "
             f"{wording.observed_label} {{accuracy:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}",
@@ -222,9 +222,9 @@ def per_class_chart(
         y = np.arange(len(order)) + DROP + offset
         bars = whiskers(in_points, 100 * low, 100 * high, style.color)
         more = {"size": 7 if offset < 0 else 9, "text": [plain(name) for name in names]}
-        draw_marks(fig, in_points, y, style, name, told, error_x=bars, **more)
+        draw_marks(fig, in_points, y, style, name, hover, error_x=bars, **more)
     name, gaps, _ = methods[-1]
-    worst = one_each({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
+    worst = join_named({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
     alt = f"Mean {wording.gap_label} of {len(order)} rows, {name}, the worst first: {worst}."
     labels = [
         RowLabel(class_name, f"{gaps.rows[k]:,} rows")
@@ -265,7 +265,7 @@ def theorem_chain(
     texts = []
     for place, (name, theorem, style) in enumerate(chains):
         x = np.maximum(theorem.chain, _LEFT_END)
-        told = carry(
+        hover = carry(
             f"{plain(name)}<br>{{quantity}} = {{value:.3r}}",
             quantity=np.array(LINKS),
             value=theorem.chain,
@@ -273,14 +273,14 @@ def theorem_chain(
         y = np.full(4, place + DROP)
         draw_line(fig, x, y, Style(fade(style.color, 0.45)), width=3)
         ticks = {"symbol": [style.symbol] + 3 * ["line-ns-open"], "size": [11, 12, 12, 12]}
-        draw_marks(fig, x, y, style, name, told, marker_line_width=2, marker_opacity=1, **ticks)
+        draw_marks(fig, x, y, style, name, hover, marker_line_width=2, marker_opacity=1, **ticks)
         texts += [
             note(text, at, place + DROP, size=11, color=style.color, yshift=-13)
             for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
         ]
     fig.layout.annotations = texts
     values = {name: " ≤ ".join(map(three_digits, link.chain)) for name, link, _ in chains}
-    alt = one_each(values)
+    alt = join_named(values)
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
     links = " ≤ ".join(LINKS)
     title = "The chain holds in every row"
@@ -338,10 +338,10 @@ def confidence_densities(
         Counted(wrong, histogram.wrong, NEUTRAL, wrong),
     ]
     medians = [histogram_median(edges, group.count) for group in groups if group.count.sum()]
-    told = " and ".join(map(three_digits, from_scale(np.array(medians), scale)))
+    hover = " and ".join(map(three_digits, from_scale(np.array(medians), scale)))
     counts = [int(group.count.sum()) for group in groups]
     fig = go.Figure()
-    alt = f"{wording.describe_outcomes(*counts)}, median {told}."
+    alt = f"{wording.describe_outcomes(*counts)}, median {hover}."
     quiet(fig, _DENSITY_HEIGHT, alt=alt, title=title)
     draw_counts(fig, edges, from_scale(edges, scale), groups, wording.predicted_label)
     set_x(fig, title_text=axis_title(view), range=[edges[0], edges[-1]])

@@ -391,13 +391,13 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
         (before, Style(NEUTRAL), "before", "left"),
         (after, style, "after", "right"),
     ):
-        told = carry(
+        hover = carry(
             f"{name}<br>predicted {{predicted:.2r}}<br>observed {{observed:.2r}}",
             predicted=curve[:, 0],
             observed=curve[:, 1],
         )
         line = Style(look.color)
-        draw_line(fig, curve[:, 0], curve[:, 1], line, name, told, width=2.2, markers=8)
+        draw_line(fig, curve[:, 0], curve[:, 1], line, name, hover, width=2.2, markers=8)
         x, y = curve[named]
         sign = -1 if side == "left" else 1
         place = {

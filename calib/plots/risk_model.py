@@ -64,13 +64,13 @@ def risk_model_diagram(
     x, y, low, high = map(square.place, (curve.risk, curve.spline, curve.low, curve.high))
     fill_between(fig, x, low, high, fade(style.color, 0.18))
     square.draw_diagonal()
-    told = carry(
+    hover = carry(
         f"spline<br>{predicted} {{{predicted}:.3r}}<br>{observed} {{{observed}:.3r}} ({{low:.3r}} to {{high:.3r}})",
         **{predicted: curve.risk, observed: curve.spline},
         low=curve.low,
         high=curve.high,
     )
-    draw_line(fig, x, y, Style(style.color), "spline", told, width=2.2)
+    draw_line(fig, x, y, Style(style.color), "spline", hover, width=2.2)
     events = float(curve.with_event.sum())
     others = float(curve.without.sum())
     quiet(

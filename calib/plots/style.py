@@ -23,8 +23,8 @@ from calib.registry import METHODS
 def set_layout(fig: go.Figure, **values: Any) -> None:
     """Set parts of the layout; what a dict does not name within a part stays."""
     for name, value in values.items():
-        held = fig.layout[name] if isinstance(value, Mapping) and name in fig.layout else None
-        fig.layout[name] = value if held is None else _merged(held.to_plotly_json(), value)
+        part = fig.layout[name] if isinstance(value, Mapping) and name in fig.layout else None
+        fig.layout[name] = value if part is None else _merged(part.to_plotly_json(), value)
 
 
 def set_x(fig: go.Figure, **values: Any) -> None:
@@ -37,8 +37,8 @@ def set_y(fig: go.Figure, **values: Any) -> None:
     set_layout(fig, yaxis=values)
 
 
-def _merged(held: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(held)
+def _merged(part: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(part)
     for name, value in values.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
         merged[name] = _merged(merged[name], value) if both else value
@@ -266,6 +266,6 @@ def three_digits(value: float) -> str:
     return (number(value) if abs(value) < 1e6 else f"{value:,.0f}").replace("-", "−")
 
 
-def one_each(named: Mapping[str, str]) -> str:
+def join_named(named: Mapping[str, str]) -> str:
     """Names with what is found of each, for the text that stands for a figure: "raw 0.12; GPcalib 0.03"."""
-    return "; ".join(f"{name} {found}" for name, found in named.items())
+    return "; ".join(f"{name} {value}" for name, value in named.items())
