@@ -276,7 +276,9 @@ def methods(report: Report) -> Iterator[Block]:
     """The table of all methods with their dots on a common axis, as on the page Compare; none of one method."""
     if len(report.methods) > 1:
         styles = {method.key: method.style for method in report.methods}
-        yield Markup(methods_table(report.table, styles, report.view, report.recommended.key))
+        muted = report.audit is not None and report.audit.of("remedy").severity == "problem"
+        chosen = report.recommended.key
+        yield Markup(methods_table(report.table, styles, report.view, chosen, muted=muted))
 
 
 def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:

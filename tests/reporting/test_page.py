@@ -19,7 +19,7 @@ from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import NO_BREAK, number, signed
 from calib.registry import calibrator
-from calib.reporting import Source, commands, html, method_option
+from calib.reporting import Source, commands, html, method_option, report_from_comparison
 from calib.reporting.parts import MAIN, policy, scripts
 from calib.reporting.sections import GAINED
 from tests.reporting.conftest import HOSTILE, Reading
@@ -71,6 +71,19 @@ def test_the_table_of_methods_has_their_scores_and_a_dot_for_each(report, docume
     for method in report.methods:
         assert f"NLL {rows.loc[method.title, 'value']:.3f}" in page
     assert page.count("<circle") <= len(report.methods) - 1
+
+
+def test_marks_beneath_do_not_use_have_no_colour():
+    rng = np.random.default_rng(0)
+    confident = np.eye(3)[rng.integers(0, 3, 600)] * 0.8 + 0.2 / 3
+    data = calib.from_outputs(confident, rng.integers(0, 3, 600))
+    parts = data.split(0.5)
+    methods = {name: calib.calibrator(name) for name in ("identity", "temperature")}
+    comparison = calib.compare(methods, *parts)
+    useless = report_from_comparison(comparison, data, parts, methods, audit=calib.audit(data))
+    assert useless.audit.of("remedy").severity == "problem"
+    marks = re.findall('<span class="mark"><span(.*?)>', html(useless))
+    assert marks and set(marks) == {""}
 
 
 def test_it_says_everything_about_the_data_and_the_fits(report, reading):
