@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calib.data import Choices, Predictions, inspect
+from calib.data import Choices, Inspection, Predictions, inspect
 from calib.data.findings import InvalidUpload, listed
 from calib.data.loading import findings_as_error, in_a_reader
 from calib.data.names import names_model
@@ -247,15 +247,21 @@ def _version(columns: Columns, keys: list[str]) -> str:
     return ""
 
 
+@dataclass
 class _Collected:
-    """Tasks as they are built."""
+    """Tasks as they are built, with the attributes of :class:`Tasks`."""
 
-    def __init__(self) -> None:
-        self.predictions: dict[str, Predictions] = {}
-        self.rows: dict[str, Ints] = {}
-        self.reasons: dict[str, str] = {}
-        self.left_out: dict[str, dict[str, int]] = {}
-        self.labelled: dict[str, int] = {}
+    predictions: dict[str, Predictions] = field(default_factory=dict)
+    rows: dict[str, Ints] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+    labelled: dict[str, int] = field(default_factory=dict)
+
+    def tasks(self, kind: TaskKind, clusters: Ints, models: Mapping[str, str]) -> Tasks:
+        """Return the tasks, each with its model."""
+        for name, data in self.predictions.items():
+            self.predictions[name] = replace(data, model=models[name])
+        return Tasks(kind=kind, clusters=clusters, models=models, **vars(self))
 
     def add(self, name: str, data: Predictions | None, rows: Ints, reason: str) -> None:
         """Keep a task, or why it cannot be judged."""
@@ -287,18 +293,7 @@ def _built(read: Read) -> Tasks:
             units = clusters[collected.rows[name]].astype(str)
             collected.predictions[name] = replace(data, clusters=units).identified()
     models = {name: name if read.kind == "models" else read.version for name in read.problems}
-    for name, data in collected.predictions.items():
-        collected.predictions[name] = replace(data, model=models[name])
-    return Tasks(
-        read.kind,
-        collected.predictions,
-        collected.rows,
-        clusters,
-        collected.reasons,
-        collected.left_out,
-        collected.labelled,
-        models,
-    )
+    return collected.tasks(read.kind, clusters, models)
 
 
 def _units(collected: _Collected, clusters: Ints) -> Ints:
@@ -365,13 +360,12 @@ def _add_problem(
     about = {"kind": problem.kind, "outputs": "outputs", **classes}
     chosen = Choices(labels=outcome, **about, **options)
     inspection = inspect({**further, **arrays}, choices=chosen)
-    if inspection.predictions is None or len(inspection.predictions) != len(
-        rows
-    ):  # a column beside it
+    data = inspection.predictions
+    if data is None or len(data) != len(rows):  # a column beside it is at fault
         inspection = inspect(arrays, choices=Choices(labels=outcome, **about))
-    data, reason = inspection.predictions, ""
-    if data is None or len(data) != len(rows):
-        reason = inspection.findings[0].message.rstrip(".")
+        data = inspection.predictions
+    whole = data is not None and len(data) == len(rows)
+    reason = "" if whole else inspection.findings[0].message.rstrip(".")
     collected.add(name, data, rows, reason)
 
 
@@ -388,7 +382,7 @@ def _add_subtable(
     inspection = inspect(shapes.arrow(table.columns), roles={**earlier, **table.roles})
     if inspection.predictions is None and earlier:
         inspection = inspect(shapes.arrow(table.columns), roles=dict(table.roles))
-    data = inspection.predictions
+    data, reason = _usable(inspection)
     used = np.zeros(n, bool)
     roles: dict[str, Any] = dict(earlier)
     if data is not None:
@@ -402,9 +396,6 @@ def _add_subtable(
             used = np.arange(n) < len(data)
     collected.left_out[name] = {"refused": 0, "no answer": 0, "no label": n - int(used.sum())}
     collected.labelled[name] = int(used.sum())
-    reason = inspection.findings[0].message.rstrip(".") if data is None else ""
-    if data is not None:
-        reason = _reason(data.logits, np.array(data.class_names)[data.labels])
     collected.add(name, data, table.rows[used], reason)
     return {} if table.roles else roles
 
@@ -424,17 +415,13 @@ def _folder(folder: Path, isolate: bool | None) -> Tasks:
     models: dict[str, str] = {}
     names = [RUN.sub("", path.stem) for path in samples]
     for path, name in zip(samples, names, strict=True):
-        inspection = inspect(path, isolate=isolate)
-        data = inspection.predictions
+        data, reason = _usable(inspect(path, isolate=isolate))
         n = 0 if data is None else len(data)
         if names.count(name) > 1:  # of several models, or of several runs
             name = f"{path.parent.name}{shapes.BETWEEN}{path.stem.removeprefix('samples_')}"
         models[name] = "" if data is None else data.model
         if path.parent != folder:
             models[name] = path.parent.name
-        reason = inspection.findings[0].message.rstrip(".") if data is None else ""
-        if data is not None:
-            reason = _reason(data.logits, np.array(data.class_names)[data.labels])
         collected.add(name, data, np.arange(start, start + n), reason)
         collected.labelled[name] = n
         collected.left_out[name] = {}
@@ -443,16 +430,15 @@ def _folder(folder: Path, isolate: bool | None) -> Tasks:
         with findings_as_error():
             reason = f"{folder.name} holds {len(samples):,} files of answers that can be read."
             raise InvalidUpload("tasks", reason, "Give a folder with a file for each task.")
-    return Tasks(
-        "questions",
-        collected.predictions,
-        collected.rows,
-        np.arange(start),
-        collected.reasons,
-        collected.left_out,
-        collected.labelled,
-        models,
-    )
+    return collected.tasks("questions", np.arange(start), models)
+
+
+def _usable(inspection: Inspection) -> tuple[Predictions | None, str]:
+    """Data of a table or file, and why they cannot be judged."""
+    data = inspection.predictions
+    if data is None:
+        return None, inspection.findings[0].message.rstrip(".")
+    return data, _reason(data.logits, np.array(data.class_names)[data.labels])
 
 
 def _reason(outputs: Array, labels: Array) -> str:
