@@ -94,6 +94,7 @@ class Film:
 def film(page: Page) -> bytes:
     """Return the animation, taken from an app without data."""
     scene = Film(page)
+    _drawn(page)
     scene.stay(600)
     dropzone = page.get_by_test_id("stFileUploaderDropzone").first
     scene.move_to(dropzone, file=True)
