@@ -506,16 +506,20 @@ def presets(data: Any = None, n_rows: int | None = None) -> dict[str, list[str]]
     """Choices of methods offered on the Fit page; the raw model is always there and so not listed.
 
     Methods that need more than logits and labels, or the outputs of all classes, are among them where ``data`` hold
-    what they need. Where it is known that there are ``n_rows`` calibration rows, those are not recommended that may
-    leave a model worse with so few.
+    what they need. Platt scaling is recommended for two classes. Where it is known that there are ``n_rows``
+    calibration rows, those are not recommended that may leave a model worse with so few.
     """
     methods = [
         METHODS[name] for name in OFFERED if name != "identity" and not missing_arrays(name, data)
     ]
     methods = [m for m in methods if can_learn(m.cls, data)]
-    warned = [] if n_rows is None else short_of_rows(_RECOMMENDED, n_rows)
+    recommended = {*_RECOMMENDED}
+    if getattr(data, "n_classes", 0) == 2:
+        recommended.add("platt")  # unlike temperature scaling it corrects the level of an event
+    if n_rows is not None:
+        recommended.difference_update(short_of_rows(_RECOMMENDED, n_rows))
     return {
-        "Recommended": [m.name for m in methods if m.name in _RECOMMENDED and m.name not in warned],
+        "Recommended": [m.name for m in methods if m.name in recommended],
         "Fast": [m.name for m in methods if m.fast],
         "All": [m.name for m in methods],
     }

@@ -57,6 +57,12 @@ def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing_and_it_i
     }
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_platt_scaling_is_recommended_for_two_classes_alone(n_classes):
+    data = calib.from_outputs(np.full((4, n_classes), 1 / n_classes), [0, 1, 0, 1])
+    assert ("platt" in presets(data)["Recommended"]) == (n_classes == 2)
+
+
 def test_methods_that_few_rows_make_worse_are_those_of_the_documented_table():
     text = (
         (ROOT / "docs" / "benchmarks.md")

@@ -35,7 +35,7 @@ def compare(
     inputs: arguments.Inputs,
     output: text.Output,
     methods: Annotated[
-        str | None, Option(help="All, fast (default), papers, or names with commas between.")
+        str | None, Option(help="All, fast (default), recommended, or names with commas between.")
     ] = None,
     method: Annotated[
         list[str], Option(metavar=arguments.NAMED, help="One with its parameters; may be repeated.")
@@ -167,7 +167,7 @@ def _methods(
     offered = presets(data)
     chosen = {
         "fast": offered["Fast"],
-        "papers": offered["Recommended"],
+        "recommended": offered["Recommended"],
         "all": offered["All"],
         "": [],
     }

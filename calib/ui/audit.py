@@ -93,7 +93,7 @@ def findings(session: OpenSession) -> None:
     off = [finding for finding in others if finding.severity in ("problem", "caution")]
     for finding in off[:MOST_FINDINGS]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            with st.container(width="stretch"):
+            with st.container(width="stretch", key=f"finding/{finding.check}"):
                 st.markdown(line(finding))
             if small := picture(finding, audit):
                 st.html(small, width=WIDTH)

@@ -87,12 +87,14 @@ button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][
 .st-key-cohort-clear button {{border-radius: 1rem; min-height: 0; padding: .1rem .7rem;
   background: light-dark(#FDEEE3,#4A2A14); color: light-dark(#8A3F00,#FFC9A0)}}
 [class*="st-key-tile-"] a {{padding: 0 !important; min-height: 0}}
+:has(> [class*="st-key-finding-"]) {{min-width: min(100%, 15rem)}}
 [data-testid="stCode"] .token {{color: inherit !important}}
 [data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
 [data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}
 </style>"""
 """Titles near the top; text with a contrast of 4.5 where Streamlit's own has less than 4; diagrams square on a phone.
 
+A finding's picture moves below its sentence where that would be narrow.
 And an outline to what has the keyboard's focus: Streamlit's shadow around buttons is faint, and links get none.
 """
 
