@@ -96,6 +96,7 @@ ENGINES = (
     ("gpflow", "matern52"),
     ("gpflow", "matern32"),
     ("gpflow", "rational_quadratic"),
+    ("gpflow", "rbf by Monte Carlo"),
 )
 
 
@@ -106,7 +107,9 @@ def cost_of_engine(path: str, engine: str, kernel: str, rows: int) -> list[str]:
     logits, labels = of_network(path)
     order = np.random.default_rng(0).permutation(len(labels))
     fitting, judged = order[:rows], order[rows:]
-    made = GPCalib(engine=engine, kernel=kernel, device="cpu")
+    name, _, sampled = kernel.partition(" by ")
+    likelihood = "monte_carlo" if sampled else "expansion"
+    made = GPCalib(engine=engine, kernel=name, likelihood=likelihood, device="cpu")
     made.fit(*simulated(50, 3))  # imports are not counted
     fitted, cost = cost_of(lambda: made.fit(logits[fitting], labels[fitting]))
     probs = fitted.predict_proba(logits[judged])
