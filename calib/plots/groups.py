@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIXELS = 32
 """Height of a row."""
-DROP = 0.22
+DROP = 0.08
 """Marks are drawn at ``place + DROP``, beneath the row's text."""
 COLUMNS = (("points", 50), ("rows", 102), ("events", 154))
 """Columns of numbers right of the axis, with the distance of their right end from it in pixels."""
