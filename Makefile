@@ -20,7 +20,7 @@ test: $(BIN)/.dev check browser ## everything a change must pass; OPTIONS are py
 
 test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
 	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "(long or hypothesis) and not browser and not engines"
-	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/browser -m long
 
 test-engines: $(BIN)/python ## exports and adapters where they run, in an environment with PyTorch, torchmetrics and MLflow
 	$(BIN)/python -m venv --without-pip --clear build/engines
