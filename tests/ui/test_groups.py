@@ -114,6 +114,7 @@ def test_groups_of_an_event_have_their_panel() -> None:
     assert list(shown["group"]) == [group.name for group in found]
     assert list(shown["rows"]) == [group.rows for group in found]
     assert all(group.name in said(app) for group in found if group.off("oe"))
+    assert "One map for all rows does not correct the groups." in said(app)
 
 
 def test_without_groups_the_page_says_so(sample_to_read: OpenSession) -> None:
