@@ -89,9 +89,6 @@ def remedy(checked: Checked, findings: Mapping[str, Finding]) -> Remedy:
 def verdict(checked: Checked, findings: Mapping[str, Finding], chosen: Remedy) -> str:
     """Return the conclusion: the first problem in the order of an expert, and what follows."""
     rows = checked.rows
-    remedy_sentence = chosen.sentence
-    if findings["groups"].severity == "problem" and chosen.methods and not chosen.column:
-        remedy_sentence = f"{remedy_sentence} {sentences.GROUPS_STAY}"
     order = list(ORDER)
     if findings["level"].severity == "problem":
         order.remove("groups")
@@ -106,12 +103,12 @@ def verdict(checked: Checked, findings: Mapping[str, Finding], chosen: Remedy) -
             rows.observed, clusters=rows.sample.unit if rows.sample.clustered else None
         )
         if excludes(once.mean_of(rows.residual)) != "problem":
-            return f"{sentences.weighted_level(rows)} {remedy_sentence}"
+            return f"{sentences.weighted_level(rows)} {chosen.sentence}"
     if first == "skill":
-        return f"{sentences.worse(rows)} {remedy_sentence}"
+        return f"{sentences.worse(rows)} {chosen.sentence}"
     if first == "groups":
         return f"{sentences.right_on_average(findings['groups'])} {chosen.sentence}"
-    return f"{findings[first].sentence} {remedy_sentence}"
+    return f"{findings[first].sentence} {chosen.sentence}"
 
 
 def audit(
@@ -195,6 +192,8 @@ def audit_rows(rows: AuditRows, progress: Progress = silent) -> Audit:
         findings[finding.check] = finding
         progress(step, len(CHECKS) + 1, 0.0)
     chosen = remedy(checked, findings)
+    if findings["groups"].severity == "problem" and chosen.methods and not chosen.column:
+        chosen = replace(chosen, sentence=f"{chosen.sentence} {sentences.GROUPS_STAY}")
     conclusion = verdict(checked, findings, chosen)
     ordered = [
         *findings.values(),

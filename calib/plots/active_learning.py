@@ -90,7 +90,7 @@ def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True)
         faint = Style(fade(arm.style.color, 0.45), dash="dot")
         draw_line(fig, [arm.labels[-1], reach[1]], [arm.mean[-1]] * 2, faint, width=1)
         _line(fig, arm, name, value)
-    summary = join_named({arm.title: _said(arm, percent) for arm in arms}) or _NOTHING
+    summary = join_named({arm.title: _describe_arm(arm, percent) for arm in arms}) or _NOTHING
     alt = f"{name} against labels asked for. {summary}."
     quiet(fig, HEIGHT, alt=alt, title=f"{name} by labels asked for")
     if not arms:
@@ -152,7 +152,7 @@ def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:
     return _RUG * (len(arms) + 0.5)
 
 
-def _said(arm: ArmLine, percent: bool) -> str:
+def _describe_arm(arm: ArmLine, percent: bool) -> str:
     first, last = (
         f"{three_digits(100 * end)} %" if percent else three_digits(end)
         for end in arm.mean[[0, -1]]

@@ -197,7 +197,7 @@ def risk_diagram(
         if entry is not None:
             crossing = [curve.coverage[entry]], [curve.risk[entry]]
             draw_marks(fig, *crossing, line, size=11, cliponaxis=False)
-    summary = join_named({name: _said(curve, accepted) for name, curve, _ in curves})
+    summary = join_named({name: _describe_curve(curve, accepted) for name, curve, _ in curves})
     alt = f"Error among the inputs answered against their share: {summary}."
     quiet(fig, height, alt=alt, title=title)
     ends = [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves]
@@ -209,7 +209,7 @@ def risk_diagram(
     return fig
 
 
-def _said(curve: RiskCoverage, accepted: float) -> str:
+def _describe_curve(curve: RiskCoverage, accepted: float) -> str:
     entry = curve.last_within(accepted)
     share = 0.0 if entry is None else 100 * float(curve.coverage[entry])
     error = f"{three_digits(100 * float(curve.risk[-1]))} % error on all"

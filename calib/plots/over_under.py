@@ -75,7 +75,7 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
         if defined:
             _way(fig, odds.value, ratio.value, place, style)
             times = f"{three_digits(result.ratio_over_odds.value)} times the odds"
-            draw_row(fig, place, ratio, style, name, _told(name, "o / u", ratio, times))
+            draw_row(fig, place, ratio, style, name, _hover(name, "o / u", ratio, times))
     alt = f"Ratio o / u beside the odds it should equal. {join_named({row.name: row.note for row in labels})}."
     frame_rows(fig, labels, alt=alt, title="Ratio o / u")
     ends = np.array([[result.ratio, result.odds] for _, result, _ in rows])
@@ -87,7 +87,7 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     return fig
 
 
-def _told(name: str, word: str, value: Interval, more: str) -> dict[str, Any]:
+def _hover(name: str, word: str, value: Interval, more: str) -> dict[str, Any]:
     columns = {"value": [value.value], "low": [value.low], "high": [value.high]}
     return carry(
         f"{plain(name)}<br>{word} {{value:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{more}", **columns

@@ -12,7 +12,6 @@ import streamlit as st
 
 from calib.auditing.findings import GroupFinding
 from calib.auditing.groups import Contrast, contrast, groups_of_data, groups_of_evaluation
-from calib.auditing.sentences import GROUPS_STAY
 from calib.calibrators.by_group import PROTECTED
 from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
 from calib.evaluation.view import View
@@ -152,10 +151,7 @@ def contrast_with_others(session: OpenSession, cohort: Cohort) -> None:
 def remedy(session: OpenSession) -> None:
     """Show the remedy for the groups, as the audit has it."""
     audit = audit_of(session)
-    sentence = audit.of("remedy").sentence
-    if audit.of("groups").severity == "problem" and audit.methods and not audit.column:
-        sentence = f"{sentence} {GROUPS_STAY}"
-    st.markdown(plain(sentence))
+    st.markdown(plain(audit.of("remedy").sentence))
     if audit.column:
         st.button(
             f"Fit a map for each {literal(audit.column)}",
