@@ -1,4 +1,4 @@
-"""Decide: a cut on the probability of the event, when to abstain, sets of classes, or costs of each error."""
+"""Decide: a cut on the probability of the event, when to abstain, or sets of classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from calib.ui.decide import act, class_costs, selective, sets
+from calib.ui.decide import act, selective, sets
 from calib.ui.fits import ShownFit, judged_fits
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit, open_session, page, view_switch
@@ -17,7 +17,6 @@ QUESTIONS: dict[str, Draw] = {
     "Act or not": act.draw,
     "Predict or abstain": selective.draw,
     "Prediction sets": sets.draw,
-    "Cost matrix": class_costs.draw,
 }
 
 
@@ -25,9 +24,8 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = judged_fits(session)
-    excluded = ["Cost matrix"] if session.view.is_event else ["Act or not"]
-    excluded += ["Cost matrix"] if session.data.n_classes > class_costs.MOST_CLASSES else []
-    excluded += ["Prediction sets", "Cost matrix"] if session.data.kind == "pairs" else []
+    excluded = [] if session.view.is_event else ["Act or not"]
+    excluded += ["Prediction sets"] if session.data.kind == "pairs" else []
     offered = [title for title in QUESTIONS if title not in excluded]
     with st.container(horizontal=True, gap="medium"):
         view_switch(session)

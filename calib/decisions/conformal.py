@@ -78,7 +78,7 @@ class PredictionSets:
 
     def __post_init__(self) -> None:
         check_number("alpha", self.alpha, 1e-9, 1 - 1e-9)
-        check_array("quantiles", self.quantiles, 1, low=-1.0, high=np.inf)
+        check_array("quantiles", self.quantiles, low=-1.0, high=np.inf)
         check_number("n_rows", self.n_rows, 1, whole=True)
         for name in ("per_class", "allow_empty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):

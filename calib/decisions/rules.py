@@ -1,7 +1,7 @@
 """Rules from a calibrated probability to an action, as an exported calibrator carries them; NumPy alone.
 
 A rule is a few numbers that were chosen with a calibrator and hold for its probabilities alone: a cut on the
-probability of an event, the costs of actions, or the confidence from which on answers are given.
+probability of an event, or the confidence from which on answers are given.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from calib.arrays import as_array, as_numbers, check_number
 from calib.errors import CalibrationError
-from calib.formatting import plural, round_percent
-from calib.numerics import LARGEST, Floats, Ints, normalised
+from calib.formatting import round_percent
+from calib.numerics import Floats, Ints
 from calib.parameters import short_repr, unusable
 
 T = TypeVar("T")
@@ -111,7 +111,11 @@ class EventCut(Rule):
         super().__post_init__()
         check_number("cut", self.cut, 0, 1)
         check_number("column", self.column, 0, 1, whole=True)
-        check_texts("actions", self.actions, 2)
+        texts = isinstance(self.actions, (tuple, list)) and all(
+            isinstance(action, str) for action in self.actions
+        )
+        if not texts or len(self.actions) != 2:
+            raise CalibrationError("actions must be 2 texts.")
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut.
@@ -133,7 +137,7 @@ class EventCut(Rule):
         if n_classes != 2 or kind == "pairs" or not gives_probabilities:
             raise CalibrationError(
                 f"A threshold needs the probability of one of two classes; this calibrator has {n_classes:,} classes"
-                f"{_without(kind, gives_probabilities)}. Take costs, or a threshold of the confidence."
+                f"{_without(kind, gives_probabilities)}. Take a threshold of the confidence."
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
@@ -144,126 +148,6 @@ class EventCut(Rule):
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
         """Name of each action."""
         return tuple(self.actions)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CostMatrix(Rule):
-    """Take the action of the least expected cost, the Bayes action (Elkan 2001; Chow 1970 for abstaining).
-
-    The expected cost of action a is ``sum_k p_k costs[k, a]``; of equal ones the first is taken, and an action rather
-    than abstaining. So that rounding does not decide, costs count as equal within 1e-12 of
-    ``sum_k p_k |costs[k, a]|``.
-
-    Attributes
-    ----------
-    chosen : str
-        How its numbers were chosen, in a sentence; for the model card.
-    costs : ndarray of shape (n_classes, n_actions)
-        Cost of each action where the class is k.
-    actions : tuple of str
-        One name per action; empty names them after the classes where there are as many.
-    abstain : float or None
-        Cost of handing a row over; None never does.
-
-    Examples
-    --------
-    >>> errors = CostMatrix(costs=np.array([[0.0, 1.0], [10.0, 0.0]]), abstain=0.5)
-    >>> errors.decide(np.array([[0.99, 0.01], [0.92, 0.08], [0.2, 0.8]]))
-    array([ 0, -1,  1])
-    """
-
-    costs: Floats
-    actions: tuple[str, ...] = ()
-    abstain: float | None = None
-
-    name: ClassVar[str] = "costs"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_array("costs", self.costs, 2)
-        check_texts("actions", self.actions)
-        if self.abstain is not None:
-            check_number("abstain", self.abstain, -LARGEST, LARGEST)
-        if len(self.actions) not in (0, self.costs.shape[1]):
-            raise CalibrationError(
-                f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}."
-            )
-
-    def expected(self, probs: Floats) -> Floats:
-        """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised.
-
-        Parameters
-        ----------
-        probs : ndarray of shape (n, n_classes)
-            Calibrated probabilities.
-
-        Returns
-        -------
-        ndarray of shape (n, n_actions)
-            In the unit of the costs.
-        """
-        return normalised(of_classes(probs, len(self.costs))) @ self.costs
-
-    def decide(self, probs: Floats) -> Ints:
-        """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where abstaining costs less.
-
-        Parameters
-        ----------
-        probs : ndarray of shape (n, n_classes)
-            Calibrated probabilities.
-
-        Returns
-        -------
-        ndarray of int of shape (n,)
-            Numbers of actions, or -1.
-        """
-        return self.decide_with_cost(probs)[0]
-
-    def decide_with_cost(self, probs: Floats) -> tuple[Ints, Floats]:
-        """Actions, and what each is expected to cost, (n,) both.
-
-        Parameters
-        ----------
-        probs : ndarray of shape (n, n_classes)
-            Calibrated probabilities.
-
-        Returns
-        -------
-        tuple of ndarray
-            Numbers of actions, or -1; and costs.
-        """
-        expected = self.expected(probs)
-        near = NEAR * (normalised(probs) @ np.abs(self.costs))  # what rounding may change
-        action = np.argmax(expected - near <= (expected + near).min(axis=1, keepdims=True), axis=1)
-        cost = expected[np.arange(len(action)), action]
-        if self.abstain is not None:
-            over = (expected - near).min(axis=1) > self.abstain
-            action[over], cost[over] = ABSTAIN, self.abstain
-        return action, cost
-
-    def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
-        """Refuse a calibrator of other classes."""
-        if len(self.costs) != n_classes or kind == "pairs" or not gives_probabilities:
-            raise CalibrationError(
-                f"The costs are of {len(self.costs):,} classes, and need the probability of each; this calibrator has "
-                f"{n_classes:,} classes{_without(kind, gives_probabilities)}. Give one row of costs for each class."
-            )
-
-    def said(self, class_names: tuple[str, ...]) -> str:
-        """Describe the rule in a sentence."""
-        rows, actions = self.costs.shape
-        over = "" if self.abstain is None else f", and abstain where it is above {self.abstain:.6g}"
-        return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
-
-    def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """Name of each action."""
-        n_actions = self.costs.shape[1]
-        usual = (
-            class_names
-            if len(class_names) == n_actions
-            else tuple(f"action {a}" for a in range(n_actions))
-        )
-        return tuple(self.actions) or usual
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -398,9 +282,9 @@ class AnswerAbove(Rule):
         return class_names
 
 
-AnyRule = EventCut | CostMatrix | AnswerAbove
-RULES: dict[str, type[EventCut] | type[CostMatrix] | type[AnswerAbove]] = {
-    rule.name: rule for rule in (EventCut, CostMatrix, AnswerAbove)
+AnyRule = EventCut | AnswerAbove
+RULES: dict[str, type[EventCut] | type[AnswerAbove]] = {
+    rule.name: rule for rule in (EventCut, AnswerAbove)
 }
 
 
@@ -455,25 +339,14 @@ def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
         ) from error
 
 
-def check_texts(name: str, values: Any, size: int | None = None) -> None:
-    """Refuse what is no tuple of texts, or not of ``size``."""
-    texts = isinstance(values, (tuple, list)) and all(isinstance(value, str) for value in values)
-    if not texts or size not in (None, len(values)):
-        raise CalibrationError(f"{name} must be {'' if size is None else f'{size} '}texts.")
-
-
-def check_array(
-    name: str, value: Any, ndim: int, low: float = -LARGEST, high: float = LARGEST
-) -> None:
-    """Refuse what is no array of float64 between ``low`` and ``high`` with so many axes, none of them empty."""
+def check_array(name: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is no array of shape (n,) of float64 between ``low`` and ``high``, or is empty."""
     if (
         not isinstance(value, np.ndarray)
         or value.dtype != np.float64
-        or value.ndim != ndim
+        or value.ndim != 1
         or not value.size
     ):
-        raise CalibrationError(
-            f"{name} must be an array of float64 with {plural(ndim, 'axis', 'axes')}."
-        )
+        raise CalibrationError(f"{name} must be an array of float64 with 1 axis.")
     if not (low <= value.min() and value.max() <= high):  # also of NaN
         raise CalibrationError(f"{name} must hold numbers between {low:g} and {high:g} alone.")

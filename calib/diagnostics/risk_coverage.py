@@ -1,4 +1,4 @@
-"""Decisions on test rows: risk-coverage curves of selective prediction; sets, thresholds and costs judged by workers.
+"""Decisions on test rows: risk-coverage curves of selective prediction; sets and thresholds judged by workers.
 
 A selective classifier answers where its confidence reaches a threshold. Its coverage is the share of inputs answered,
 its risk the error rate among them (El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017). Only the order of the
@@ -13,21 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator, groups_for
+from calib.base import Calibrator
 from calib.data.predictions import Predictions
-from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.judgement import AnswerScores, Judged, certify_and_judge, judge_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
-from calib.decisions.rules import AnswerAbove, CostMatrix
+from calib.decisions.rules import AnswerAbove
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, fit_and_judge_sets, sets_change
 from calib.diagnostics.judgement import rows_to_judge
-from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools, top_label
 from calib.metrics.estimate import Rows
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
+from calib.numerics import Floats, Ints, softmax
 
 ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 USUAL = 0.5
@@ -181,47 +179,6 @@ class SetsBeside:
     raw: Sets
     method: Sets
     change: dict[str, Interval]
-
-
-@dataclass(frozen=True, eq=False)
-class CostsBeside:
-    """Actions of least expected cost by a method's probabilities, beside those by the raw model's.
-
-    Attributes
-    ----------
-    raw, method : of each; the raw model's own where no method is looked at.
-    saved : mean cost of a row with the raw model minus that with the method, paired by row.
-    """
-
-    raw: ClassDecision
-    method: ClassDecision
-    saved: Interval
-
-
-def costs_against_raw(
-    raw: Calibrator, fitted: Calibrator, rule: CostMatrix, *, data: Mapping[str, Any]
-) -> CostsBeside:
-    """Bayes actions of both methods on the test rows among a worker's arrays, which chose nothing."""
-    test = _test_of(data)
-    about = row_arrays(test)
-    before = _by_costs(raw, rule, test)
-    after = _by_costs(fitted, rule, test)
-    saved = costs_saved(after.actions, before.actions, test.labels, rule, **about)
-    return CostsBeside(before, after, saved)
-
-
-def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> ClassDecision:
-    """The decision of one method."""
-    check_classes(rule, test.n_classes)
-    actions, predicted = (np.empty(len(test), dtype=np.int64) for _ in range(2))
-    expected = np.empty(len(test))
-    groups = groups_for(fitted, test)
-    for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
-        inside = None if groups is None else groups[rows]
-        probs = fitted.probs_from_logits(test.logits[rows], inside)
-        actions[rows], expected[rows] = rule.decide_with_cost(probs)
-        predicted[rows] = np.argmax(probs, axis=1)
-    return judge_actions(actions, expected, predicted, test.labels, rule, **row_arrays(test))
 
 
 def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> NewRate:

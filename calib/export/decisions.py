@@ -30,7 +30,7 @@ def check_decisions(
 ) -> None:
     """Refuse what cannot be of a calibrator with so many classes, of this kind of outputs."""
     if base_rate is not None:
-        check_array("base_rate", base_rate, 1, low=0.0, high=1.0)
+        check_array("base_rate", base_rate, low=0.0, high=1.0)
         if len(base_rate) != n_classes or abs(base_rate.sum() - 1) > 1e-9:
             raise unusable(f"base_rate must hold {n_classes} numbers whose sum is one")
     if decision is not None:

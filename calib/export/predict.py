@@ -244,7 +244,6 @@ class Calibrator:
         logits = self.logits(outputs, kind)
         probs = self._probabilities(logits, groups)
         largest = probs.max(axis=1)
-        shares = probs / probs.sum(axis=1, keepdims=True)
         predicted = np.where(probs == largest[:, None], logits, -np.inf).argmax(axis=1)
         results = {"probabilities": probs, "predicted": predicted}
         if self.record["kind"] == "pairs":  # "predicted" is that the answer is given
@@ -253,15 +252,10 @@ class Calibrator:
             results = {"confidence": largest}
         if rule and rule["rule"] == "cut":
             results["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
-        elif rule and rule["rule"] == "costs":
-            costs = shares @ rule["costs"]
-            near = 1e-12 * (shares @ np.abs(rule["costs"]))
-            over = (costs - near).min(axis=1) > rule.get("abstain", np.inf)
-            least = (costs + near).min(axis=1)
-            results["actions"] = np.where(over, -1, (costs - near <= least[:, None]).argmax(axis=1))
         elif rule:
             results["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
         if sets:
+            shares = probs / probs.sum(axis=1, keepdims=True)
             best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
             results["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (
                 best & (not sets["allow_empty"])

@@ -120,7 +120,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
     ----------
     calibrator : Calibrator
         The fitted calibrator itself.
-    decision : EventCut, CostMatrix, AnswerAbove or None
+    decision : EventCut, AnswerAbove or None
         Rule that :meth:`decide` follows. It holds for this calibrator's probabilities alone.
     sets : PredictionSets or None
         Quantiles that :meth:`prediction_sets` uses; they hold for this calibrator alone too.
@@ -249,9 +249,8 @@ class ExportedCalibrator(OutputFormat, Predictor):
     ) -> Ints:
         """Action of each row for a model's outputs as they were uploaded, by the file's own rule.
 
-        With a cut 1 where the event's probability reaches it and 0 elsewhere; with costs the number of the action that
-        costs least; with a threshold of the confidence the predicted class (of pairs 1: the answer is given). A row
-        on which it abstains has the action -1.
+        With a cut 1 where the event's probability reaches it and 0 elsewhere; with a threshold of the confidence the
+        predicted class (of pairs 1: the answer is given). A row on which it abstains has the action -1.
 
         Parameters
         ----------
@@ -284,11 +283,10 @@ class ExportedCalibrator(OutputFormat, Predictor):
     def action_names(self) -> dict[int, str]:
         """Name of each action of :meth:`decide`, by its number."""
         rule: AnyRule = held(self, "decision")
-        abstains = isinstance(rule, AnswerAbove) or getattr(rule, "abstain", None) is not None
         named = (
             {1: "answer"} if self.kind == "pairs" else dict(enumerate(rule.names(self.class_names)))
         )
-        return named | ({ABSTAIN: ABSTAIN_NAME} if abstains else {})
+        return named | ({ABSTAIN: ABSTAIN_NAME} if isinstance(rule, AnswerAbove) else {})
 
     def prediction_sets(
         self, outputs: Any, kind: Kind | None = None, groups: Any = None

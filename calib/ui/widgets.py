@@ -428,21 +428,3 @@ def draw_table(table: pd.DataFrame | Styler, **looks: Any) -> Any:
 def draw_editor(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:
     """Draw a table whose cells can be changed, free of formulas."""
     return st.data_editor(safe_table(table), hide_index=True, key=key, **looks)
-
-
-def edited(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:
-    """Let the visitor edit a table, which stays as it was left on other pages and until other data are opened.
-
-    Parameters
-    ----------
-    table : what it holds to begin with; its columns have names of ours, and titles in ``column_config``.
-    key : unique in the app.
-    """
-    picked = current_session().picked
-    begin = f"{key}/begin"
-    if (
-        key not in st.session_state or begin not in picked
-    ):  # Streamlit keeps what was changed, while it is shown
-        picked[begin] = picked.get(key, table)
-    picked[key] = draw_editor(picked[begin], key, **looks)
-    return picked[key]

@@ -335,3 +335,25 @@ def test_costs_on_real_data_are_those_of_the_stratos_script(name):
         costs = Costs(1.0, (1 - float(threshold)) / float(threshold))
         plain = outcome_of(probs >= float(threshold), labels, costs)
         assert plain.cost.value == pytest.approx(there["cost_at_theoretical"], abs=1e-11)
+
+
+def test_savings_of_what_comes_in_whole_clusters_are_covered(rng):
+    """The rows that change are alone in their clusters; the event is in all rows of one cluster in 50."""
+    clusters, covered = np.repeat(np.arange(60), 20), 0
+    costs = Costs(false_alarm=1, miss=50)
+    truth = 0.3 * (0.98 * 1.0 - 0.02 * 50)  # a changed row saves 1, and one of those loses 50
+    for _ in range(100):
+        event, changes = (rng.random(60) < 0.02)[clusters], rng.random(len(clusters)) < 0.3
+        before = np.ones(len(clusters), dtype=bool)
+        found = change(~changes, before, event, costs, clusters=clusters).saved
+        covered += found.low <= truth <= found.high
+    assert covered >= 90
+
+
+def test_where_no_decision_changes_a_cluster_counts_once(rng):
+    event, acts = rng.random(2000) < 0.2, rng.random(2000) < 0.3
+    for clusters, n in ((None, 2000), (np.arange(2000) % 80, 80)):
+        found = change(acts, acts, event, Costs(1.0, 5.0), clusters=clusters).saved
+        assert found.value == 0.0 and found.high == pytest.approx(-found.low)
+        # As of 4 rows, or clusters, one way and of none the other.
+        assert 3 * 5 / n < found.high < 6 * 5 / n

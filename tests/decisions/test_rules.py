@@ -1,4 +1,4 @@
-"""Rules: the least expected cost against brute force and measured costs, thresholds from costs, what files may say."""
+"""Rules: thresholds against the action of the least expected cost, and what files may say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from calib.decisions.rules import (
     ABSTAIN,
     AnswerAbove,
-    CostMatrix,
     EventCut,
     rule_from_state,
     rule_state,
@@ -18,46 +17,17 @@ from calib.decisions.rules import (
 from calib.errors import CalibrationError
 
 
-@given(
-    st.integers(0, 10_000),
-    st.integers(2, 5),
-    st.integers(1, 4),
-    st.one_of(st.none(), st.floats(-1, 3)),
-)
-def test_the_action_has_the_least_expected_cost(seed, n_classes, n_actions, abstain):
-    generator = np.random.default_rng(seed)
-    probs, costs = (
-        generator.dirichlet(np.ones(n_classes), 20),
-        generator.normal(size=(n_classes, n_actions)),
-    )
-    actions = CostMatrix(costs=costs, abstain=abstain).decide(probs)
-    for p, action in zip(probs, actions, strict=True):
-        expected = [sum(p[k] * costs[k, a] for k in range(n_classes)) for a in range(n_actions)]
-        least = min(expected)
-        if abstain is not None and least > abstain:
-            assert action == ABSTAIN
-        else:
-            assert expected[action] == pytest.approx(least, abs=1e-12)
-
-
 @given(st.floats(0.01, 0.99), st.floats(0.1, 10), st.floats(0.1, 10))
 def test_a_cut_and_a_threshold_are_the_bayes_action_of_their_costs(p, alarm, miss):
     probs = np.array([[1 - p, p]])
-    costs = CostMatrix(costs=np.array([[0.0, alarm], [miss, 0.0]]))
+    costs = np.array([[0.0, alarm], [miss, 0.0]])
     cut = alarm / (alarm + miss)
     if abs(p - cut) > 1e-9:
-        assert EventCut(cut=cut).decide(probs) == costs.decide(probs)
+        assert EventCut(cut=cut).decide(probs) == (probs @ costs).argmin(axis=1)
     # Answering costs (1 - p) * miss on average, abstaining costs `alarm`.
     rule = AnswerAbove.from_costs(error=miss, abstain=alarm)
     if abs((1 - p) * miss - alarm) > 1e-9:
         assert (rule.answer(np.array([p]), np.array([1]))[0] == 1) == ((1 - p) * miss <= alarm)
-
-
-def test_rows_that_do_not_sum_to_one_are_normalised_before_they_are_handed_over():
-    rule = CostMatrix(costs=1.0 - np.eye(3), abstain=0.4)
-    probs = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.1]])
-    np.testing.assert_array_equal(rule.decide(3.0 * probs), rule.decide(probs))
-    np.testing.assert_array_equal(rule.decide(probs), [0, ABSTAIN])
 
 
 def test_of_an_event_that_is_the_first_class_the_first_column_is_taken():
@@ -67,48 +37,6 @@ def test_of_an_event_that_is_the_first_class_the_first_column_is_taken():
         EventCut(cut=0.7).decide(probs), [1, 0]
     )  # at the cut itself one acts
     assert "bad" in EventCut(cut=0.5, column=0).said(("bad", "good"))
-
-
-@pytest.mark.parametrize(
-    ("costs", "event"),
-    [
-        ([[0.0, 1.0], [3.0, 0.0]], 0.25),
-        ([[0.0, 1.0], [9.0, 0.0]], 0.1),
-        ([[0.0, 0.04], [0.96, 0.0]], 0.04),
-    ],
-)
-def test_of_costs_that_are_equal_but_for_rounding_the_first_is_taken_and_no_row_handed_over(
-    costs, event
-):
-    given = np.array([[1 - event, event], [1 - event * (1 + 1e-15), event * (1 + 1e-15)]])
-    np.testing.assert_array_equal(CostMatrix(costs=np.array(costs)).decide(given), [0, 0])
-    least = CostMatrix(costs=np.array(costs)).expected(given).min()
-    for abstain in (least, np.nextafter(least, 0)):
-        np.testing.assert_array_equal(
-            CostMatrix(costs=np.array(costs), abstain=abstain).decide(given), [0, 0]
-        )
-
-
-def test_an_action_that_costs_very_much_changes_nothing_between_the_others():
-    probs = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
-    for never in (5.0, 1e12, 1e15, 1e90):
-        rule = CostMatrix(costs=np.array([[0.0, 1.0, never], [1.0, 0.0, never]]), abstain=0.4)
-        actions, costs = rule.decide_with_cost(probs)
-        np.testing.assert_array_equal(actions, [0, ABSTAIN, 1])
-        np.testing.assert_array_equal(costs, [0.0, 0.4, 0.0])
-
-
-def test_the_cost_is_that_of_the_action_taken():
-    rule = CostMatrix(costs=np.array([[0.0, 1e9], [1.0, 0.0]]), abstain=0.4999)
-    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.5, 0.5]]))] == [
-        [ABSTAIN],
-        [0.4999],
-    ]
-    rule = CostMatrix(costs=np.array([[0.0, 1.0], [3.0, 0.0]]), abstain=np.nextafter(0.75, 0.0))
-    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.75, 0.25]]))] == [
-        [0],
-        [0.75],
-    ]
 
 
 def test_handing_over_is_minus_one_whatever_numbers_classes_have():
@@ -126,16 +54,15 @@ def test_handing_over_is_minus_one_whatever_numbers_classes_have():
         ([["a", "b"]], "numbers"),
     ],
 )
-def test_no_rule_for_two_classes_decides_of_what_are_no_probabilities(probs, says):
-    for rule in (EventCut(cut=0.5), CostMatrix(costs=np.eye(2))):
-        with pytest.raises(CalibrationError, match=says):
-            rule.decide(probs)
+def test_no_cut_decides_of_what_are_no_probabilities_of_two_classes(probs, says):
+    with pytest.raises(CalibrationError, match=says):
+        EventCut(cut=0.5).decide(probs)
 
 
 def test_every_rule_takes_probabilities():
     probs = np.array([[0.3, 0.7], [0.9, 0.1], [0.49, 0.51]])
-    for rule in (EventCut(cut=0.5), CostMatrix(costs=1.0 - np.eye(2)), AnswerAbove(threshold=0.0)):
-        # With equal costs, at one half, and where all are answered, each takes the most probable class.
+    for rule in (EventCut(cut=0.5), AnswerAbove(threshold=0.0)):
+        # At one half, and where all are answered, each takes the most probable class.
         np.testing.assert_array_equal(rule.decide(probs), [1, 0, 1])
     rule = AnswerAbove(threshold=0.8)
     three = np.array([[0.1, 0.85, 0.05], [0.7, 0.2, 0.1], [0.05, 0.1, 0.85]])
@@ -160,8 +87,6 @@ def test_a_threshold_decides_of_numbers_of_each_row_alone(confidence, predicted,
 
 RULES = [
     EventCut(cut=0.25, actions=("keep", "call"), chosen="costs 3 to 1."),
-    CostMatrix(costs=np.array([[0.0, 1.0, 0.2], [5.0, 0.0, 0.2]]), actions=("a", "b", "c")),
-    CostMatrix(costs=np.eye(2), abstain=0.4),
     AnswerAbove(threshold=0.9, risk=0.05, delta=0.1, n_rows=300),
     AnswerAbove(threshold=0.5),
 ]
@@ -184,14 +109,12 @@ def test_a_rule_comes_back_from_its_state(rule):
     [
         (lambda: EventCut(cut=1.5), "between 0 and 1"),
         (lambda: EventCut(cut=float("nan")), r"^cut=nan must be a number between 0 and 1\.$"),
-        (lambda: CostMatrix(costs=[[0.0, 1.0]]), "^costs must be an array"),
-        (lambda: CostMatrix(costs=np.eye(2), actions=("one",)), "1 name for 2 actions"),
-        (lambda: CostMatrix(costs=np.array([[np.inf, 0.0]])), "between"),
+        (lambda: EventCut(cut=0.5, actions=("act",)), "actions must be 2 texts"),
         (lambda: AnswerAbove(threshold=-0.1), "between 0 and 1"),
         (lambda: AnswerAbove.from_costs(0.0, 1.0), "^error=0.0 must lie above 0"),
         (lambda: AnswerAbove.from_costs("a", 1), "^error='a' must be a number"),
         (lambda: AnswerAbove.from_costs(1, np.inf), "^abstain=inf must be a number"),
-        (lambda: rule_from_state({"rule": "guess"}), "one of cut, costs, answer"),
+        (lambda: rule_from_state({"rule": "guess"}), "one of cut, answer"),
         (lambda: rule_from_state({"rule": "cut", "column": 1}), "recorded without .*cut"),
         (lambda: rule_from_state({"rule": "cut", "cut": 0.5, "cot": 1}), "no field 'cot'"),
         (

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib.decisions import CostMatrix
+from calib.decisions import AnswerAbove
 from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import rule_state
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import writer
@@ -50,7 +51,7 @@ def test_files_come_from_a_process_of_their_own_and_nothing_is_computed_here(
     fitted = calib.calibrator("isotonic").fit(logits, labels)
     more = {
         "base_rate": np.full(4, 0.25),
-        "decision": CostMatrix(costs=1.0 - np.eye(4)),
+        "decision": AnswerAbove(threshold=0.75),
         "sets": SETS,
     }
     npz = writer.to_bytes("npz", fitted, {"class_names": list("abcd"), **more})
@@ -66,7 +67,7 @@ def test_files_come_from_a_process_of_their_own_and_nothing_is_computed_here(
     assert outline == same
     assert_same(arrays, others)
     assert (
-        isinstance(found.decision, CostMatrix)
+        rule_state(found.decision) == rule_state(more["decision"])
         and found.sets.quantiles.tolist() == SETS.quantiles.tolist()
     )
 

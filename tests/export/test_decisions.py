@@ -12,7 +12,7 @@ import pytest
 
 import calib
 from calib.data.samples import load_sample
-from calib.decisions import AnswerAbove, CostMatrix, EventCut, conformal_sets
+from calib.decisions import AnswerAbove, EventCut, conformal_sets
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import ABSTAIN, made_of, rule_from_state, rule_state
 from calib.errors import CalibrationError
@@ -22,10 +22,6 @@ from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.numerics import softmax
 from tests.forged_records import forged, reread
-
-COSTS = CostMatrix(
-    costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), abstain=0.6
-)
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +65,6 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
     for cut in hundredths.tolist():
         made = ExportedCalibrator(raw, kind="binary_probability", decision=EventCut(cut=cut / 100))
         np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths >= cut)
-    for alarm, miss in (
-        (1.0, 3.0),
-        (1.0, 9.0),
-        (0.04, 0.96),
-    ):  # at one of the hundredths both actions cost the same
-        costs = np.array([[0.0, alarm], [miss, 0.0]])
-        made = ExportedCalibrator(raw, kind="binary_probability", decision=CostMatrix(costs=costs))
-        np.testing.assert_array_equal(
-            decided(made, hundredths / 100), hundredths > round(100 * alarm / (alarm + miss))
-        )
     answered = ExportedCalibrator(
         raw, kind="binary_probability", decision=AnswerAbove(threshold=0.75)
     )
@@ -120,10 +106,12 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(
 ):
     logits, _ = overconfident
     probs = fitted.predict_proba(logits)
-    of_costs = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
-    np.testing.assert_array_equal(decided(of_costs, logits), COSTS.decide(probs))
-    assert set(of_costs.decide(logits)) == {ABSTAIN, 0, 1, 2, 3}
-    np.testing.assert_array_equal(of_costs.prediction_sets(logits), sets.predict(probs))
+    both = ExportedCalibrator(fitted, decision=AnswerAbove(threshold=0.6), sets=sets)
+    expected = np.where(probs.max(axis=1) >= 0.6, probs.argmax(axis=1), ABSTAIN)
+    np.testing.assert_array_equal(decided(both, logits), expected)
+    assert set(both.decide(logits)) == {ABSTAIN, 0, 1, 2, 3}
+    np.testing.assert_array_equal(both.prediction_sets(logits), sets.predict(probs))
+    np.testing.assert_array_equal(decided(reread(both), logits), expected)
     answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
     outputs = softmax(logits)
     confidence, predicted = (
@@ -176,7 +164,6 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
     platt = calib.calibrator("platt").fit(np.log([[0.5, 0.5], [0.2, 0.8], [0.7, 0.3]]), [0, 1, 0])
     for given, says in (
         ({"decision": EventCut(cut=0.5)}, "has 4 classes"),
-        ({"decision": CostMatrix(costs=np.eye(3))}, "of 3 classes"),
         (
             {"sets": PredictionSets(alpha=0.1, quantiles=np.ones(3))},
             "of 3 classes and the calibrator of 4",
@@ -186,9 +173,8 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
     ):
         with pytest.raises(CalibrationError, match=says):
             ExportedCalibrator(fitted, **given)
-    for given in ({"decision": EventCut(cut=0.5)}, {"decision": CostMatrix(costs=np.eye(2))}):
-        with pytest.raises(CalibrationError, match="one confidence each"):
-            ExportedCalibrator(platt, kind="pairs", **given)
+    with pytest.raises(CalibrationError, match="one confidence each"):
+        ExportedCalibrator(platt, kind="pairs", decision=EventCut(cut=0.5))
     with pytest.raises(CalibrationError, match="probabilities of all classes"):
         ExportedCalibrator(
             platt, kind="pairs", sets=PredictionSets(alpha=0.1, quantiles=np.ones(2))
@@ -199,7 +185,12 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
     logits, _ = overconfident
     refused = 0
     exports = [
-        ExportedCalibrator(fitted, decision=COSTS, sets=sets, base_rate=np.full(4, 0.25)),
+        ExportedCalibrator(
+            fitted,
+            decision=AnswerAbove(threshold=0.6),
+            sets=sets,
+            base_rate=np.full(4, 0.25),
+        ),
         ExportedCalibrator(
             fitted, decision=AnswerAbove(threshold=0.8, risk=0.1, delta=0.05, n_rows=9)
         ),

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.decisions import CostMatrix
+from calib.decisions import AnswerAbove
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
@@ -21,9 +21,7 @@ from tests.forged_records import forged
 
 NAMES = ("cat", "=dog", "a;b", "$x^$")
 RECORD = {"columns": [*"abcd"], "class_names": [*"abcd"], "n_outputs": 4}
-COSTS = CostMatrix(
-    costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), abstain=0.6
-)
+ANSWER = AnswerAbove(threshold=0.6)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +187,7 @@ def test_names_of_columns_are_read_in_code_pages(tmp_path, encoding):
 
 
 def test_json_lines_hold_what_the_csv_holds(fitted, overconfident, tmp_path):
-    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"), decision=COSTS)
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"), decision=ANSWER)
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     for out in ("o.jsonl", "o.csv"):
         command(tmp_path, "t.jsonl", out)
@@ -299,9 +297,9 @@ def test_no_cell_is_a_formula(cell):
 
 
 def test_hostile_names_of_classes_and_columns_are_inert(fitted, overconfident, tmp_path):
-    made = loaded(fitted, class_names=NAMES, decision=COSTS)
+    made = loaded(fitted, class_names=NAMES, decision=ANSWER)
     assert made.record["class_names"] == [*NAMES]
-    writer.save(fitted, tmp_path / "c.npz", class_names=NAMES, decision=COSTS)
+    writer.save(fitted, tmp_path / "c.npz", class_names=NAMES, decision=ANSWER)
     np.save(tmp_path / "o.npy", overconfident[0])
     main(
         [
@@ -334,7 +332,7 @@ def test_what_was_changed_is_refused(fitted):
 
 def test_forged_files_are_refused_or_give_probabilities(fitted, overconfident, rng):
     """1,000 damaged and 1,000 forged ones were tried; here are some."""
-    exported, refused = provenance.exported(fitted, {"decision": COSTS}), 0
+    exported, refused = provenance.exported(fitted, {"decision": ANSWER}), 0
     for part in 20 * ["steps", "to_logits", "decision", "metadata"]:
         file = io.BytesIO()
         np.savez(file, **forged(exported, rng, part))

@@ -54,9 +54,6 @@ OF_CLASSES = {
     "curve": lambda p, y: calib.reliability_curve(p, y).ece,
     "groups": lambda p, y: calib.find_groups(p, y, np.arange(90) % 3, least_rows=10).average,
     "sets": lambda p, y: decisions.conformal_sets(p, y).quantiles.tolist(),
-    "costs": lambda p, y: (
-        decisions.decide_classes(p, y, decisions.CostMatrix(costs=1.0 - np.eye(3))).cost
-    ),
 }
 OF_EVENTS = {
     "ece": calib.ece,

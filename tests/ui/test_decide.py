@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
 from calib.decisions import Costs, Goal, estimate_rate, event_decision
@@ -15,10 +13,9 @@ from calib.decisions.cuts import SEARCHED
 from calib.decisions.prior_shift import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.evaluation import evaluate
-from calib.formatting import number, percent, round_percent
+from calib.formatting import percent, round_percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.numerics import softmax
-from calib.ui import fits
 from calib.ui.decide import act
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -207,35 +204,6 @@ def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     assert clean(app)
     assert "These files also decide:" not in said(app)
     assert not session.carried
-
-
-def by_costs(session: OpenSession, table: pd.DataFrame | None = None) -> AppTest:
-    """The page on the question of a cost matrix, with these costs entered."""
-    if table is not None:
-        session.picked["decide/cost matrix"] = table
-    app = open_page(PAGE, session)
-    app.segmented_control(key="decide/question").set_value("Cost matrix").run()
-    return app
-
-
-def test_costs_of_classes_are_those_of_counting(session: OpenSession) -> None:
-    app = by_costs(session)
-    assert clean(app)
-    assert "A **tie**" in app.markdown[0].value  # costs of 0 and 1 to begin with
-    entered = session.picked["decide/cost matrix"].copy()
-    entered.loc[3, "5"] = entered.loc[8, "1"] = 9.0
-    app = by_costs(session, entered)
-    key = next(key for key, spec in session.specs.items() if spec.method == "temperature")
-    menu(app, "decide/closer").set_value(key).run()
-    assert clean(app)
-    matrix = entered.drop(columns="true").to_numpy(float)
-    (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))
-    probs, labels = fitted.predict_proba(session.test.logits), session.test.labels
-    actions = (probs @ matrix).argmin(axis=1)
-    paid, plain = (
-        1000 * matrix[labels, chosen].mean() for chosen in (actions, probs.argmax(axis=1))
-    )
-    assert f"**{number(paid)}** instead of **{number(plain)}**" in app.markdown[0].value
 
 
 def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(
