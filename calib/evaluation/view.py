@@ -139,7 +139,7 @@ class ConfidenceWording:
     def explain_bands(self) -> str:
         """Contributions of bands to the gap."""
         return (
-            f"Each bar is a band's share of the rows times its {self.mean_label} minus {self.observed_label}: the bars "
+            f"Each dot is a band's share of the rows times its {self.mean_label} minus {self.observed_label}: the dots "
             "of one colour add up to that method's gap."
         )
 

@@ -9,22 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import (
-    carry,
-    draw_line,
-    draw_marks,
-    fill_between,
-    label_line_ends,
-    write,
-)
+from calib.plots.annotations import carry, draw_line, draw_marks, write
 from calib.plots.axes import span
+from calib.plots.lines import Curve, line_chart
 from calib.plots.style import (
     HIDDEN,
     Style,
     fade,
     join_named,
     plain,
-    quiet,
     set_layout,
     set_x,
     set_y,
@@ -61,9 +54,6 @@ class ArmLine:
     calibrated: Floats
 
 
-HEIGHT = 380
-
-
 def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True) -> go.Figure:
     """Mean lines with bands over shuffles, a dot for each round, a symbol where an arm ends on average.
 
@@ -76,34 +66,37 @@ def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True)
     name : of the measure, in words and on the axis.
     percent : whether its values are shares.
     """
-    fig = go.Figure()
     arms = [arm for arm in arms if len(arm.labels)]
     rounds = [part for arm in arms for part in arm.shuffles]
     reach = span(*(labels for labels, _ in rounds), pad=0.03, least=1.0) if rounds else (-1.0, 1.0)
     low, high = span(*(arm.mean for arm in arms), *(values for _, values in rounds), least=0.02)
-    limits = max(low, -0.05 * high), high  # no measure is negative
-    value = ".3~p" if percent else ".3r"
-    for arm in arms:
-        fill_between(fig, arm.labels, arm.low, arm.high, fade(arm.style.color, 0.13), limits)
-        _rounds(fig, arm, name, value)
-    for arm in arms:
-        faint = Style(fade(arm.style.color, 0.45), dash="dot")
-        draw_line(fig, [arm.labels[-1], reach[1]], [arm.mean[-1]] * 2, faint, width=1)
-        _line(fig, arm, name, value)
     summary = join_named({arm.title: _describe_arm(arm, percent) for arm in arms}) or _NOTHING
-    alt = f"{name} against labels asked for. {summary}."
-    quiet(fig, HEIGHT, alt=alt, title=f"{name} by labels asked for")
-    if not arms:
-        write(fig, _NOTHING, 0.5, 0.5, xref="paper", yref="paper")
-    floor = _rug(fig, [arm for arm in arms if len(arm.calibrated)])
     # Whole numbers of labels, also where there are few.
     ticks = {"dtick": 1} if reach[1] - reach[0] < 7 else {"nticks": 7}
-    beneath = {"anchor": "free", "position": 0}
-    set_x(fig, title_text="labels asked for", range=reach, tickformat=",d", **ticks, **beneath)
-    axis = {"domain": [floor, 1], "nticks": 6, "tickformat": ".3~p" if percent else "~g"}
-    set_y(fig, range=limits, title_text=name if name.isupper() else name.lower(), **axis)
-    ends = [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms]
-    label_line_ends(fig, ends, limits)
+    fig = line_chart(
+        [Curve(arm.short, arm.style, arm.labels, arm.mean, (arm.low, arm.high)) for arm in arms],
+        ("labels", "value"),
+        {"title_text": "labels asked for", "range": reach, "tickformat": ",d", **ticks},
+        {
+            "range": (max(low, -0.05 * high), high),  # no measure is negative
+            "title_text": name if name.isupper() else name.lower(),
+            "tickformat": ".3~p" if percent else "~g",
+        },
+        f"{name} by labels asked for",
+        f"{name} against labels asked for. {summary}.",
+        markers=0,
+    )
+    if not arms:
+        write(fig, _NOTHING, 0.5, 0.5, xref="paper", yref="paper")
+    for arm in arms:
+        _rounds(fig, arm, name, ".3~p" if percent else ".3r")
+        faint = Style(fade(arm.style.color, 0.45), dash="dot")
+        draw_line(fig, [arm.labels[-1], reach[1]], [arm.mean[-1]] * 2, faint, width=1)
+        end = arm.labels[-1:], arm.mean[-1:]
+        draw_marks(fig, *end, arm.style, f"{arm.title}, end", size=11, cliponaxis=False)
+    floor = _rug(fig, [arm for arm in arms if len(arm.calibrated)])
+    set_x(fig, anchor="free", position=0)
+    set_y(fig, domain=[floor, 1])
     return fig
 
 
@@ -119,21 +112,7 @@ def _rounds(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
         shuffle=number,
     )
     faint = Style(fade(arm.style.color, max(0.18, 0.55 / np.sqrt(len(shuffles)))))
-    draw_marks(fig, labels, values, faint, f"{arm.title}, rounds", hover, size=4.5)
-
-
-def _line(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
-    interval = f" ({{low:{value}}} to {{high:{value}}})" if np.isfinite(arm.low).all() else ""
-    hover = carry(
-        f"{plain(arm.title)}<br>{{labels:,.0f}} labels: {plain(name)} {{value:{value}}}{interval}",
-        labels=arm.labels,
-        value=arm.mean,
-        low=arm.low,
-        high=arm.high,
-    )
-    draw_line(fig, arm.labels, arm.mean, arm.style, arm.title, hover, width=2.2)
-    end = arm.labels[-1:], arm.mean[-1:]
-    draw_marks(fig, *end, arm.style, f"{arm.title}, end", size=11, cliponaxis=False)
+    draw_marks(fig, labels, values, faint, f"{arm.title}, rounds", hover, size=4.5, zorder=-1)
 
 
 def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:

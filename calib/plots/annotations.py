@@ -94,6 +94,10 @@ SILENT: dict[str, Any] = {"hoverinfo": "skip"}
 """Values in place of those that :func:`carry` gives, for guides."""
 
 
+LineEnd = tuple[str, float, str]
+"""Name of a line, y of its last point, and its colour."""
+
+
 def draw_line(
     fig: go.Figure,
     x: Any,
@@ -106,8 +110,11 @@ def draw_line(
     markers: float = 0,
     shape: str = "linear",
     **more: Any,
-) -> None:
-    """Draw a line in the colour and dash of a style, with its marker at each point where ``markers`` is their size."""
+) -> LineEnd:
+    """Draw a line in the colour and dash of a style, with its marker at each point where ``markers`` is their size.
+
+    Returns what :func:`label_line_ends` needs to name the line.
+    """
     marks = (
         {"marker": {"color": style.color, "symbol": style.symbol, "size": markers}}
         if markers
@@ -124,6 +131,7 @@ def draw_line(
         **carried,
         **more,
     )
+    return name, y[-1] if len(y) else np.nan, style.color
 
 
 def draw_marks(
@@ -377,7 +385,7 @@ def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: fl
     return result
 
 
-def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], span: Limits) -> None:
+def label_line_ends(fig: go.Figure, labels: Sequence[LineEnd], span: Limits) -> None:
     """Write each line's name in its colour beside the right end of the plot, in a margin that holds the names.
 
     Labels stand at least 16 pixels apart where there is room.
@@ -385,7 +393,7 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
     Parameters
     ----------
     fig : framed by :func:`calib.plots.style.quiet`, with the domain of its vertical axis if that is not all of it.
-    labels : (text, y of the line's last point, colour) of each line; texts are shortened and escaped here.
+    labels : of the lines; names are shortened and escaped here.
     span : the axis range in y.
     """
     letters = max((min(len(text), _LONGEST_LABEL) for text, _, _ in labels), default=0)
@@ -393,7 +401,9 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
     bottom, top = fig.layout.yaxis.domain or (0.0, 1.0)
     pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
     low, high = span
-    places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
+    line = 16 / pixels * (high - low)
+    # Half a line above the lower end, where ticks of the horizontal axis begin.
+    places = spread([y for _, y, _ in labels], line, low + line / 2, high)
     margin = {"xref": "paper", "xshift": 6, "yref": "y", "xanchor": "left", "yanchor": "middle"}
     for (text, _, color), place in zip(labels, places, strict=True):
         write(fig, label(text, _LONGEST_LABEL), 1, place, color=color, **margin)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +16,13 @@ LEAST = 1e-6
 """An axis of log-odds reaches no further than to this probability, and to 1 minus it."""
 _LOW_ENDS = (0.9, 0.75, 0.5)
 _HIGH_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
-_LETTER = 6.5
+_SMALL_ENDS = np.sort([step * 10.0**-power for power in range(1, 7) for step in (1, 2, 5)])
+_LOGIT_ENDS = np.r_[_SMALL_ENDS, 1 - _SMALL_ENDS[-2::-1]]
+"""Round ends of axes: below one half and, as far from 1, above."""
+_LETTER = 6.6
 _SPACE = 8
-_PLOT = 300
-"""Pixels of a letter of a tick, between two ticks, and of the narrowest plot."""
+NARROWEST = 300
+"""Pixels of a letter of a tick, between two ticks, and of a plot without names beside it on a phone."""
 
 
 def span(*values: Any, pad: float = 0.05, least: float = 1e-9) -> Limits:
@@ -43,11 +45,10 @@ def span(*values: Any, pad: float = 0.05, least: float = 1e-9) -> Limits:
     return low - room, high + room
 
 
-def crowded(probabilities: Any, weights: Any = None) -> bool:
+def crowded(probabilities: Any) -> bool:
     """Return whether most probabilities lie above 0.9 or below 0.1, where a linear axis shows nothing."""
     values = np.asarray(probabilities, dtype=float)
-    weights = np.ones(values.shape) if weights is None else np.asarray(weights, dtype=float)
-    return bool(weights[(values > 0.9) | (values < 0.1)].sum() > 0.5 * weights.sum())
+    return bool(((values > 0.9) | (values < 0.1)).sum() > 0.5 * values.size)
 
 
 def probability_limits(probabilities: Any, scale: Scale) -> Limits:
@@ -63,36 +64,15 @@ def probability_limits(probabilities: Any, scale: Scale) -> Limits:
         low = next((end for end in _LOW_ENDS if lowest >= end), 0.0)
         high = next((end for end in _HIGH_ENDS if highest <= end and end > low), 1.0)
         return low, high
-    inside = values[(values > 0) & (values < 1)]
+    inside = np.clip(values[(values > 0) & (values < 1)], LEAST, 1 - LEAST)
     if not inside.size:
         return 0.1, 0.9
-    low, high = (float(np.clip(end, LEAST, 1 - LEAST)) for end in (inside.min(), inside.max()))
-    low = _round_below(low)
-    high = 1 - _round_below(1 - high)
-    return (
-        (low, high)
-        if low < high
-        else (_round_below(_further(low)), 1 - _round_below(_further(1 - high)))
-    )
-
-
-def _further(probability: float) -> float:
-    """About half the odds."""
-    return probability / 2 if probability <= 0.5 else 2 * probability - 1
-
-
-def _round_below(probability: float) -> float:
-    """The largest of ..., 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, ... that is not above the probability."""
-    if probability > 0.5:
-        rest = 1 - probability
-        power = 10.0 ** np.floor(np.log10(rest))
-        return float(
-            1 - next(step * power for step in (1, 2, 5, 10) if step * power >= rest * (1 - 1e-9))
-        )
-    power = 10.0 ** np.floor(np.log10(probability))
-    return float(
-        next(step * power for step in (5, 2, 1, 0.5) if step * power <= probability * (1 + 1e-9))
-    )
+    first = int(np.searchsorted(_LOGIT_ENDS, inside.min() * (1 + 1e-9), side="right")) - 1
+    last = int(np.searchsorted(_LOGIT_ENDS, inside.max() - 1e-9 * (1 - inside.max())))
+    if first == last:
+        first = max(first - 1, 0)
+        last = min(last + 1, len(_LOGIT_ENDS) - 1)
+    return float(_LOGIT_ENDS[first]), float(_LOGIT_ENDS[last])
 
 
 def logit(probability: float) -> float:
@@ -111,13 +91,15 @@ def from_scale(places: Floats, scale: Scale) -> Floats:
     return places if scale == "linear" else sigmoid(places)
 
 
-def probability_axis(scale: Scale, limits: Limits, pad: float = 0.0) -> dict[str, Any]:
+def probability_axis(
+    scale: Scale, limits: Limits, pad: float = 0.0, pixels: float = NARROWEST
+) -> dict[str, Any]:
     """Range and ticks of an axis on which :func:`on_scale` places probabilities; ``pad`` is room at its ends."""
     low, high = on_scale(np.array(limits), scale, limits)
     room = pad * (high - low)
     ends = float(low - room), float(high + room)
     if scale == "logit":
-        return {"range": list(ends), **logit_ticks(*ends)}
+        return {"range": list(ends), **logit_ticks(*ends, pixels)}
     step = next(
         step
         for step in (0.004, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -135,8 +117,8 @@ _TICKS = (
 """Ticks of log-odds as probabilities, the most welcome first."""
 
 
-def logit_ticks(low: float, high: float) -> dict[str, Any]:
-    """Ticks between two log-odds, labelled by their probabilities; as many as do not touch in a narrow window."""
+def logit_ticks(low: float, high: float, pixels: float = NARROWEST) -> dict[str, Any]:
+    """Ticks between two log-odds, labelled by their probabilities; as many as do not touch in so many pixels."""
     chosen: list[tuple[float, float, str]] = []
     for more in _TICKS:
         if len(chosen) >= 3:
@@ -144,7 +126,7 @@ def logit_ticks(low: float, high: float) -> dict[str, Any]:
         for tick in more:
             place = logit(tick)
             text = np.format_float_positional(tick, precision=12, trim="-")
-            width = (_LETTER * len(text) + _SPACE) / _PLOT * (high - low)
+            width = (_LETTER * len(text) + _SPACE) / pixels * (high - low)
             separate = all(
                 abs(place - other) >= (width + other_width) / 2 for other, other_width, _ in chosen
             )
@@ -155,12 +137,6 @@ def logit_ticks(low: float, high: float) -> dict[str, Any]:
         "tickvals": [place for place, _, _ in chosen],
         "ticktext": [text for _, _, text in chosen],
     }
-
-
-def log10_ticks(values: Sequence[int], low: float, high: float) -> dict[str, Any]:
-    """Ticks at ``log10(value)`` for those of the values between ``low`` and ``high``."""
-    ticks = [value for value in values if low <= value <= high]
-    return {"tickvals": np.log10(ticks), "ticktext": [f"{tick:,}" for tick in ticks]}
 
 
 def regrid(edges: Floats, counts: npt.ArrayLike, grid: Floats) -> Floats:
@@ -204,14 +180,8 @@ _STEPS = (
 _MOST = 7
 
 
-def log_axis(low: float, high: float, *, typed: bool = True) -> dict[str, Any]:
-    """Range and ticks of a logarithmic axis.
-
-    Parameters
-    ----------
-    low, high : ends as decimal logarithms; moved 0.4 apart where they are nearer, for more than one tick.
-    typed : whether plotly takes the logarithms; otherwise they are what is drawn.
-    """
+def log_axis(low: float, high: float) -> dict[str, Any]:
+    """Range and ticks of a logarithmic axis between two decimal logarithms, which are moved at least 0.4 apart."""
     room = max(0.0, 0.4 - (high - low)) / 2
     low = low - room
     high = high + room
@@ -221,9 +191,9 @@ def log_axis(low: float, high: float, *, typed: bool = True) -> dict[str, Any]:
     ticks = [tick for tick in ticks if low <= np.log10(tick) <= high]
     ticks = ticks[:: -(-len(ticks) // _MOST) or 1]
     return {
-        "type": "log" if typed else "linear",
+        "type": "log",
         "range": [low, high],
-        "tickvals": ticks if typed else [float(np.log10(tick)) for tick in ticks],
+        "tickvals": ticks,
         "ticktext": [_power(tick) if tick >= 1e5 else f"{tick:g}" for tick in ticks],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,8 +11,9 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import carry, draw_line, label_line_ends, write
+from calib.plots.annotations import carry, draw_line, write
 from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits
+from calib.plots.lines import Curve, describe_ends, line_chart
 from calib.plots.style import (
     COLORS,
     DOTTED,
@@ -22,14 +24,12 @@ from calib.plots.style import (
     Style,
     fade,
     join_named,
+    key_entry,
     label,
     method_style,
     plain,
     quiet,
     set_layout,
-    set_x,
-    set_y,
-    show_legend,
     three_digits,
 )
 
@@ -203,7 +203,6 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
         },
         yaxis2={"domain": (0, below / plot), "range": [len(rails) - 0.5, -0.5], **HIDDEN},
     )
-    show_legend(fig)
     return fig
 
 
@@ -211,6 +210,7 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> fl
     """Draw the kernel density of both outcomes, filled; returns the highest."""
     x = np.linspace(*span, N_POINTS)
     tops = []
+    keys = []
     for name, smooth, count, color in zip(
         OUTCOMES,
         (density.density_other, density.density_label),
@@ -223,10 +223,12 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> fl
             f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y
         )
         title = f"{name}: {count.sum():,.0f} pairs"
-        draw_line(
-            fig, x, y, Style(color), title, hover, fill="tozeroy", fillcolor=fade(color, 0.22)
-        )
+        filled: dict[str, Any] = {"fill": "tozeroy", "fillcolor": fade(color, 0.22)}
+        draw_line(fig, x, y, Style(color), title, hover, **filled)
+        keys.append(key_entry("━", title, color))
         tops.append(float(y.max()))
+    place = {"xref": "x domain", "xanchor": "left", "yref": "y domain", "yanchor": "bottom"}
+    write(fig, "   ".join(keys), 0, 1, size=11, **place)
     return max(tops) or 1.0
 
 
@@ -250,50 +252,35 @@ def representatives(
         span = max(span[0], -_FLAT_BEYOND), min(span[1], _FLAT_BEYOND)
     summary = np.concatenate([bins.representatives for _, bins, _ in rails])
     limits = probability_limits(np.r_[summary, 0.05, 0.95] if scale == "logit" else summary, scale)
-    fig = go.Figure()
     x = np.linspace(*span, N_POINTS)
     posterior = np.interp(x, density.middles, density.posterior, left=np.nan, right=np.nan)
-    line_ends = []
-    for name, y, look in (
-        ("sigmoid", sigmoid(x), DOTTED),
-        ("kernel densities", posterior, Style(LABEL_COLORS[1], dash="dot")),
+    known = np.isfinite(posterior)
+    curves = []
+    for name, ends, y, look in (
+        ("sigmoid", x, sigmoid(x), DOTTED),
+        ("kernel densities", x[known], posterior[known], Style(LABEL_COLORS[1], dash="dot")),
     ):
-        inside = np.isfinite(y)
-        hover = carry(
-            f"{name} {{probability:.3r}}<br>at {{log_odds:.3r}}",
-            log_odds=x[inside],
-            probability=y[inside],
-        )
-        drawn = on_scale(y[inside], scale, limits)
-        draw_line(fig, x[inside], drawn, look, name, hover)
-        if len(drawn):
-            line_ends.append((name, float(drawn[-1]), look.color))
+        if len(ends):
+            curves.append(Curve(name, look, ends, y, drawn=on_scale(y, scale, limits)))
     for name, bins, style in reversed(rails):
         inside = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
         at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(inside) + 1)
         at = np.append(at, at[-1])  # the last bin ends where the axis does
         ends = np.r_[span[0], bins.edges[inside], span[1]]
-        first = bins is rails[0][1]
-        values = bins.representatives[at]
-        hover = carry(
-            f"{plain(name)}: {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
-            from_log_odds=ends,
-            representative=values,
-            pairs=bins.count[at],
-        )
-        look = Style(style.color, dash="solid" if first else style.dash)
-        y = on_scale(values, scale, limits)
-        draw_line(fig, ends, y, look, plain(name), hover, width=2.4 if first else 1.8, shape="hv")
-        line_ends.append((name, float(y[-1]), style.color))
-    ranges = {
-        name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
-        for name, bins, _ in rails
-    }
-    alt = f"Representatives over the log-odds, which rise from the first bin to the last: {join_named(ranges)}."
-    quiet(fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62)
-    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
-    pad = 0.02 if scale == "linear" else 0.03
-    axis = probability_axis(scale, limits, pad)
-    set_y(fig, title_text="probability that y = 1", **axis)
-    label_line_ends(fig, line_ends, axis["range"])
-    return fig
+        look = Style(style.color, dash="solid" if bins is rails[0][1] else style.dash)
+        y = bins.representatives[at]
+        drawn = on_scale(y, scale, limits)
+        more = {"pairs": bins.count[at]}
+        curves.append(Curve(name, look, ends, y, more=more, drawn=drawn, shape="hv"))
+    axis = probability_axis(scale, limits, 0.02 if scale == "linear" else 0.03)
+    rising = describe_ends(curves[: -len(rails) - 1 : -1])
+    return line_chart(
+        curves,
+        ("log_odds", "representative"),
+        {"range": span, "title_text": LOG_ODDS_TITLE},
+        {**axis, "title_text": "probability that y = 1"},
+        "Representatives of the bins",
+        f"Representatives over the log-odds, which rise from the first bin to the last: {rising}.",
+        markers=0,
+        height=REPRESENTATIVES_HEIGHT,
+    )

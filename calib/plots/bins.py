@@ -13,9 +13,9 @@ from calib.diagnostics.binning import InformationByBins
 from calib.diagnostics.bins import BinningLimits, ErrorByBins, SetDivergence
 from calib.numerics import Floats
 from calib.plots.annotations import carry, draw_line, write
-from calib.plots.axes import log10_ticks, log_axis, span
+from calib.plots.axes import log_axis, span
 from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES
-from calib.plots.lines import Curve, line_chart
+from calib.plots.lines import Curve, describe_ends, line_chart
 from calib.plots.style import (
     COLORS,
     DOTTED,
@@ -25,10 +25,11 @@ from calib.plots.style import (
     method_style,
     plain,
     quiet,
-    set_layout,
     show_legend,
     three_digits,
 )
+
+INFORMATION = "label information, nats"
 
 
 def steps_chart(limits: BinningLimits) -> go.Figure:
@@ -42,11 +43,10 @@ def steps_chart(limits: BinningLimits) -> go.Figure:
     return line_chart(
         curves,
         ("step", "information"),
-        span(most, *limits.steps.values()),
         {"range": span(0, n_steps, pad=0.02), "title_text": "step"},
-        "label information, nats",
+        {"range": span(most, *limits.steps.values()), "title_text": INFORMATION},
         "Iterations of I-Max",
-        "Nats kept over the iterations",
+        f"Nats kept over the iterations: {describe_ends(curves)}.",
         markers=0,
     )
 
@@ -69,11 +69,11 @@ def information_rate_chart(by_bins: InformationByBins, limits: BinningLimits) ->
     return line_chart(
         curves,
         ("rate", "label_information"),
-        (0.0, 1.08 * by_bins.information or 1.0),
         {"range": span(0.0, rates), "title_text": "rate I(bin; log-odds), nats"},
-        "label information, nats",
+        {"range": (0.0, 1.08 * by_bins.information or 1.0), "title_text": INFORMATION},
         "Information against rate",
-        f"Label information by rate, at most {three_digits(by_bins.information)} nats",
+        f"Label information by rate, at most {three_digits(by_bins.information)} nats: "
+        f"{describe_ends(curves)}.",
     )
 
 
@@ -91,12 +91,11 @@ def set_divergence_chart(divergence: SetDivergence) -> go.Figure:
     return line_chart(
         curves,
         ("rows", "mean"),
-        (0.0, 1.0),
-        {"title_text": "rows of the set", **log_axis(*across, typed=False)},
-        "√ Jensen-Shannon divergence",
+        {"title_text": "rows of the set", **log_axis(*across)},
+        {"range": (0.0, 1.0), "title_text": "√ Jensen-Shannon divergence"},
         "Shared and class-wise sets",
-        f"Distance of sets of {divergence.n_rows[0]:,} to {divergence.n_rows[-1]:,} rows",
-        log="x",
+        f"Distance of sets of {divergence.n_rows[0]:,} to {divergence.n_rows[-1]:,} rows: "
+        f"{describe_ends(curves)}.",
     )
 
 
@@ -133,9 +132,9 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
         f"{name} in {n_bins[0]} to {n_bins[-1]} bins of {len(titles)} kinds: {join_named(ranges)}."
     )
     quiet(fig, FRAME + _PANELS, alt=alt, left=56)
-    ticks = log10_ticks([int(n) for n in n_bins[::2]], n_bins[0], n_bins[-1])
+    across = {"type": "log", "range": span(np.log10(n_bins)), "tickvals": n_bins[::2]}
     look = {"gridcolor": fig.layout.yaxis.gridcolor, "zeroline": False, "title_font_size": 12}
-    fig.update_xaxes(range=span(np.log10(n_bins)), showgrid=False, tickangle=0, **ticks, **look)
+    fig.update_xaxes(showgrid=False, tickangle=0, tickformat=",d", **across, **look)
     fig.update_xaxes(title_text="number of bins", row=2)
     fig.update_yaxes(range=span(0.0, *drawn), nticks=4, **look)
     fig.update_yaxes(title_text=plain(name), col=1)
@@ -149,8 +148,7 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
             _draw_binning(fig, method, measured, style, binning, title, panel)
     for trace in fig.data:
         trace.showlegend = trace.xaxis == "x" and trace.line.dash == "solid"
-    show_legend(fig)
-    set_layout(fig, legend={"y": 1 + 20 / _PANELS})
+    show_legend(fig, lift=20)
     return fig
 
 
@@ -164,7 +162,6 @@ def _draw_binning(
     panel: dict[str, int],
 ) -> None:
     """Draw the error of one method in one kind of bins, and dashed the debiased one."""
-    x = np.log10(measured.n_bins)
     for kind, errors, look in (
         ("debiased", measured.debiased.get(binning), Style(style.color, style.symbol, "dash")),
         ("ECE", measured.errors[binning], Style(style.color, style.symbol)),
@@ -177,7 +174,7 @@ def _draw_binning(
             error=errors,
         )
         size: dict[str, Any] = {"width": 2, "markers": 6} if kind == "ECE" else {"width": 1.3}
-        draw_line(fig, x, errors, look, plain(method), hover, **size | panel)
+        draw_line(fig, measured.n_bins, errors, look, plain(method), hover, **size | panel)
 
 
 def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:
@@ -193,15 +190,18 @@ def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:
         for method, measured, style in lines
     ]
     n_rows = lines[0][1].n_rows
-    across = span(np.log10(n_rows), least=0.04)
-    ticks = log10_ticks(_TICKS, n_rows[0], n_rows[-1])
+    ends = [end for curve in curves for end in curve.band or ()]
     return line_chart(
         curves,
         ("rows", "mean"),
-        span(0.0, *(end for curve in curves for end in curve.band or ())),
-        {"range": across, "title_text": "test rows", **ticks},
-        name,
+        {
+            "type": "log",
+            "range": span(np.log10(n_rows), least=0.04),
+            "tickvals": _TICKS,
+            "tickformat": ",d",
+            "title_text": "test rows",
+        },
+        {"range": span(0.0, *ends), "title_text": name},
         f"{name} by test rows",
-        f"{name} of resamples of {n_rows[0]:,} to {n_rows[-1]:,} rows",
-        log="x",
+        f"{name} of resamples of {n_rows[0]:,} to {n_rows[-1]:,} rows: {describe_ends(curves)}.",
     )

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.axes import log_axis, span
-from calib.plots.lines import Curve, line_chart
-from calib.plots.style import Style, method_style, set_y
+from calib.plots.lines import Curve, describe_ends, line_chart
+from calib.plots.style import Style, method_style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,18 +53,16 @@ def size_curves(
     else:
         last = rows[rows["size"] == sizes[-1]]
         limits = span(values, last["low"], last["high"])
-    # Every size is a tick: they are few, and halves of each other.
-    places = np.log10(np.array(sizes, dtype=float))
     x_axis = {
-        "range": span(places, least=0.04),
-        "tickvals": places,
+        "type": "log",
+        "range": span(np.log10(sizes), least=0.04),
+        "tickvals": sizes,  # all: they are few, and halves of each other
         "ticktext": [f"{size:,}" for size in sizes],
         "title_text": "calibration rows",
     }
+    y_axis = log_axis(*limits) if logarithmic else {"range": limits}
     title = f"{rows['score_title'].iloc[0]} by calibration rows"
-    alt = f"{score} from the fewest to the most labels"
-    log = "xy" if logarithmic else "x"
-    fig = line_chart(curves, ("labels", "value"), limits, x_axis, score, title, alt, log=log)
-    if logarithmic:
-        set_y(fig, **log_axis(*limits, typed=False))
-    return fig
+    alt = f"{score} from the fewest to the most labels: {describe_ends(curves)}."
+    return line_chart(
+        curves, ("labels", "value"), x_axis, y_axis | {"title_text": score}, title, alt
+    )

@@ -16,11 +16,10 @@ from calib.plots.annotations import (
     draw_counts,
     draw_line,
     draw_marks,
-    fill_between,
-    label_line_ends,
     write,
 )
 from calib.plots.axes import Scale, from_scale, logit_ticks, on_scale
+from calib.plots.lines import Curve, describe_ends, line_chart
 from calib.plots.reliability import axis_title
 from calib.plots.style import (
     DOTTED,
@@ -55,51 +54,42 @@ def decision_curves(
     methods : (title, net benefit at the same thresholds, style); the 95 % band is that of the last one.
     cut : threshold that a vertical line marks.
     """
-    fig = go.Figure()
-    _, banded, style = methods[-1]
-    thresholds, treat_all = banded.thresholds, banded.treat_all.value
-    values = np.concatenate([benefit.model.value for _, benefit, _ in methods])
-    top = 1.15 * max(float(values.max()), float(banded.event_rate.value)) or 1.0
+    last = methods[-1][1]
+    thresholds, treat_all = last.thresholds, last.treat_all.value
+    curves = []
+    for name, benefit, style in methods:
+        model = benefit.model
+        more = {"all": treat_all, "avoided": benefit.avoided.value}
+        band = model.low, model.high
+        filled = benefit is last
+        curves.append(Curve(name, style, thresholds, model.value, band, more, filled))
+    values = np.concatenate([curve.y for curve in curves])
+    top = 1.15 * max(float(values.max()), float(last.event_rate.value)) or 1.0
     floor = min(-0.15 * top, 1.05 * float(values.min()))
-    fill_between(
-        fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14), (floor, top)
+    fig = line_chart(
+        curves,
+        ("threshold", "benefit"),
+        {
+            "tickformat": ".0%",
+            "range": [0, max(float(thresholds[-1]), cut or 0.0)],
+            "title_text": "threshold: act where the probability is at least this",
+        },
+        {"range": (floor, top), "title_text": "net benefit per case"},
+        "Net benefit",
+        f"Net benefit at thresholds from {thresholds[0]:.1%} to {thresholds[-1]:.1%}: {describe_ends(curves)}.",
+        hover="threshold {threshold:.1%}<br>acting on all {all:.4f}",
+        markers=0,
+        height=height,
     )
-    inside = (treat_all >= floor) & (treat_all <= top)
-    draw_line(fig, thresholds[inside], treat_all[inside], DOTTED, "act on all", width=1.5)
     fig.add_hline(y=0.0, line={"color": GUIDE, "width": 1})
-    for name, benefit_curve, line in methods:
-        model = benefit_curve.model
-        hover = carry(
-            f"{plain(name)}<br>threshold {{threshold:.1%}}<br>net benefit {{benefit:.4f}} ({{low:.4f}} to {{high:.4f}})"
-            "<br>acting on all {all:.4f}",
-            threshold=thresholds,
-            benefit=model.value,
-            low=model.low,
-            high=model.high,
-            all=treat_all,
-            avoided=benefit_curve.avoided.value,
-        )
-        draw_line(fig, thresholds, model.value, line, name, hover)
-    if cut is not None:
-        fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
-        place = {"yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4}
-        write(fig, f"threshold {100 * cut:.3g} %", cut, 1.0, **place)
-    at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
-    benefits = {
-        name: f"{benefit.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
-        for name, benefit, _ in methods
-    }
-    alt = f"Net benefit over the threshold: {join_named(benefits)}."
-    quiet(fig, height, alt=alt, title="Net benefit")
-    ends = [(name, float(benefit.model.value[-1]), line.color) for name, benefit, line in methods]
-    label_line_ends(fig, ends, (floor, top))
-    if inside.any():  # it may lie below all that is drawn, where events are rare
-        last = int(np.flatnonzero(inside)[-1])
-        end = float(thresholds[last]), float(treat_all[last])
+    inside = np.flatnonzero((treat_all >= floor) & (treat_all <= top))
+    draw_line(fig, thresholds[inside], treat_all[inside], DOTTED, "act on all", width=1.5)
+    if inside.size:  # it may lie below all that is drawn, where events are rare
+        end = float(thresholds[inside[-1]]), float(treat_all[inside[-1]])
         write(fig, "act on all", *end, xanchor="left", yanchor="bottom")
-    across = {"tickformat": ".0%", "range": [0, max(float(thresholds[-1]), cut or 0.0)]}
-    set_x(fig, title_text="threshold: act where the probability is at least this", **across)
-    set_y(fig, title_text="net benefit per case", range=[floor, top])
+    if cut is not None:
+        cut_line = {"color": GUIDE, "width": 1}
+        fig.add_vline(cut, line=cut_line, annotation_text=f"threshold {100 * cut:.3g} %")
     return fig
 
 
@@ -167,45 +157,49 @@ def risk_diagram(
     curves : (title, curve, style) of each method; the 95 % band and the best possible order are those of the last one.
     accepted : the error that a horizontal line marks; each method's last crossing gets its symbol.
     """
-    fig = go.Figure()
-    _, chosen, style = curves[-1]
-    drawn = [_thinned(curve) for _, curve, _ in curves]
-    marks = [curve.last_within(accepted) for _, curve, _ in curves]
-    highest = [
-        float(curve.risk[points].max()) for (_, curve, _), points in zip(curves, drawn, strict=True)
-    ]
-    top = max(accepted, *highest, chosen.high[-1]) or 1.0
-    limits = -0.02 * top, 1.08 * top
-    x, low, high = (part[drawn[-1]] for part in (chosen.coverage, chosen.low, chosen.high))
-    fill_between(fig, x, low, high, fade(style.color, 0.14), limits)
+    chosen = curves[-1][1]
+    drawn = []
+    for name, curve, style in curves:
+        at = _thinned(curve)
+        more = {
+            "threshold": curve.threshold[at],
+            "answered": curve.answered[at],
+            "wrong": curve.wrong[at],
+        }
+        band = curve.low[at], curve.high[at]
+        filled = curve is chosen
+        drawn.append(Curve(name, style, curve.coverage[at], curve.risk[at], band, more, filled))
+    top = max(accepted, *(float(curve.y.max()) for curve in drawn), chosen.high[-1]) or 1.0
+    summary = join_named({name: _describe_curve(curve, accepted) for name, curve, _ in curves})
+    fig = line_chart(
+        drawn,
+        ("coverage", "error"),
+        {
+            "range": [0, 1.005],
+            "title_text": "coverage: share of inputs answered",
+            "tickformat": ".0%",
+        },
+        {
+            "range": (-0.02 * top, 1.08 * top),
+            "title_text": "risk: error rate among them",
+            "tickformat": ".3~p",
+        },
+        title,
+        f"Error among the inputs answered against their share: {summary}.",
+        hover="answers {coverage:.1%} ({answered:,d} rows)<br>where confidence ≥ {threshold:.4r}",
+        markers=0,
+        height=height,
+    )
     shares = np.linspace(0.0, 1.0, 201)
     draw_line(fig, shares, chosen.best_risk(shares), DOTTED, "best possible order", width=1.5)
-    fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
-    for (name, curve, line), at, entry in zip(curves, drawn, marks, strict=True):
-        hover = carry(
-            f"{plain(name)}<br>answers {{coverage:.1%}} ({{answered:,d}} rows)<br>error {{error:.2%}} ({{low:.2%}} to"
-            " {high:.2%})<br>where confidence ≥ {threshold:.4r}",
-            coverage=curve.coverage[at],
-            error=curve.risk[at],
-            low=curve.low[at],
-            high=curve.high[at],
-            threshold=curve.threshold[at],
-            answered=curve.answered[at],
-            wrong=curve.wrong[at],
-        )
-        draw_line(fig, curve.coverage[at], curve.risk[at], line, name, hover)
+    named = {"annotation_text": f"accepted: {100 * accepted:.3g} %"}
+    place = {"annotation_position": "top left"}
+    fig.add_hline(accepted, line={"color": GUIDE, "width": 1}, **named, **place)
+    for _, curve, style in curves:
+        entry = curve.last_within(accepted)
         if entry is not None:
             crossing = [curve.coverage[entry]], [curve.risk[entry]]
-            draw_marks(fig, *crossing, line, size=11, cliponaxis=False)
-    summary = join_named({name: _describe_curve(curve, accepted) for name, curve, _ in curves})
-    alt = f"Error among the inputs answered against their share: {summary}."
-    quiet(fig, height, alt=alt, title=title)
-    ends = [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves]
-    label_line_ends(fig, ends, limits)
-    place = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
-    write(fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, **place)
-    set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
-    set_y(fig, range=limits, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
+            draw_marks(fig, *crossing, style, size=11, cliponaxis=False)
     return fig
 
 

@@ -23,7 +23,6 @@ from calib.plots.annotations import (
     write,
 )
 from calib.plots.style import (
-    GUIDE,
     NEUTRAL,
     Style,
     add_line,
@@ -170,15 +169,11 @@ def zone_chart(why: Explanation, around: Neighbourhood, names: Sequence[str]) ->
 
 
 def _draw_dangerous_side(fig: go.Figure, low: float, high: float) -> None:
-    """Shade where inputs are dangerous, mark 0, and say which side it is."""
+    """Shade where inputs are dangerous, in both plots, and say which side it is."""
     if low >= 0:
         return
-    whole = {"yref": "paper", "y0": 0, "y1": 1}  # both plots
-    shade = {"layer": "below", "fillcolor": fade(DANGER, 0.08), "line_width": 0}
-    fig.add_shape(type="rect", x0=low, x1=min(0.0, high), **whole, **shade)
-    if high > 0:
-        line = {"color": GUIDE, "width": 1.5, "dash": "dot"}
-        fig.add_shape(type="line", x0=0, x1=0, **whole, line=line)
+    shade = {"layer": "below", "fillcolor": fade(DANGER, 0.08), "line_width": 0, "yref": "paper"}
+    fig.add_shape(type="rect", x0=low, x1=min(0.0, high), y0=0, y1=1, **shade)
     # Above the plot, where no line can be, however narrow the side is.
     place = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
     write(fig, "← dangerous", 0, 1, color=DANGER, **place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,8 @@ from calib.plots.annotations import (
     whiskers,
     write,
 )
-from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits, span
+from calib.plots.axes import on_scale, probability_axis, probability_limits, span
+from calib.plots.lines import Curve, draw_curves
 from calib.plots.style import (
     DOTTED,
     NEUTRAL,
@@ -64,22 +65,25 @@ def latent_function(
     """
     fig = go.Figure()
     _, curve, style = lines[0]
-    names = curve.prior_name, "temperature", "truth"
-    named = zip(names, (curve.prior, curve.temperature, curve.truth), strict=True)
-    references = {name: values for name, values in named if values is not None}
-    bands = [edge for _, fit, _ in lines for edge in _bands(fit.mean, fit.sd)[0]]
-    limits = span(*bands, *references.values(), pad=0.06)
-    for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        edges = _bands(seen.mean, seen.sd)
-        _draw_bands(fig, seen.inputs, edges, look, filled=not later, ends=limits)
-    ends = [
-        _draw_reference(fig, curve, name, references[name], temperature_style)
-        for name in references
-        if name != "truth"
-    ]
-    ends += [_draw_mean(fig, *line) for line in lines]
-    if "truth" in references:  # last: a good fit would hide it
-        ends.append(_draw_reference(fig, curve, "truth", references["truth"], temperature_style))
+    curves = []
+    for name, seen, look in lines:
+        wide, narrow = _bands(seen.mean, seen.sd)
+        more = {"low_2_sd": wide[0], "high_2_sd": wide[1]}
+        curves.append(Curve(name, look, seen.inputs, seen.mean, narrow, more))
+    references = {
+        curve.prior_name: curve.prior,
+        "temperature": curve.temperature,
+        "truth": curve.truth,
+    }
+    curves = _with_references(curves, references, temperature_style)
+    bands = [_bands(seen.mean, seen.sd) for _, seen, _ in lines]
+    limits = span(
+        *(line.y for line in curves), *(edge for band in bands for edge in band[0]), pad=0.06
+    )
+    for (_, seen, look), edges in reversed(list(zip(lines, bands, strict=True))):
+        _draw_bands(fig, seen.inputs, edges, look, filled=seen is curve, ends=limits)
+    columns = "input", "value"
+    ends = draw_curves(fig, curves, columns, {}, {}, hover="at {input:.3r}")
     for line in reversed(lines):
         _draw_inducing_points(fig, *line, first=line is lines[0])
     x_title = "logit z" if curve.space == "logits" else "probability p"
@@ -102,16 +106,22 @@ def latent_function(
     return fig
 
 
+def _with_references(
+    fits: Sequence[Curve], lines: Mapping[str, Floats | None], temperature_style: Style
+) -> list[Curve]:
+    """Return references, fits, and on top the truth, which a good fit would hide; all at the first fit's x."""
+    styles = {"temperature": replace(temperature_style, dash="dash"), "truth": Style(TRUTH)}
+    references = [
+        Curve(name, styles.get(name, DOTTED), fits[0].x, values)
+        for name, values in lines.items()
+        if values is not None
+    ]
+    first = [line for line in references if line.name != "truth"]
+    return [*first, *fits, *(line for line in references if line.name == "truth")]
+
+
 def _bands(mean: Floats, sd: Floats) -> tuple[tuple[Floats, Floats], ...]:
     return tuple((mean - width * sd, mean + width * sd) for width in (2, 1))
-
-
-def _at_inducing(curve: LatentCurve) -> tuple[Floats, Floats]:
-    """Mean and standard deviation at the inducing points, between those of the curve."""
-    mean, sd = (
-        np.interp(curve.inducing, curve.inputs, values) for values in (curve.mean, curve.sd)
-    )
-    return mean, sd
 
 
 def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
@@ -126,58 +136,23 @@ def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
     )
 
 
-def _draw_reference(
-    fig: go.Figure, curve: LatentCurve, name: str, values: Floats, temperature_style: Style
-) -> tuple[str, float, str]:
-    style = _reference_style(name, temperature_style)
-    hover = carry(f"{name} {{value:.3r}}<br>at {{input:.3r}}", input=curve.inputs, value=values)
-    draw_line(fig, curve.inputs, values, style, name, hover, width=1.8)
-    return name, float(values[-1]), style.color
-
-
-def _draw_mean(
-    fig: go.Figure, name: str, curve: LatentCurve, style: Style
-) -> tuple[str, float, str]:
-    (low2, high2), (low, high) = _bands(curve.mean, curve.sd)
-    hover = carry(
-        f"{plain(name)} {{value:.3r}} (1 sd: {{low:.3r}} to {{high:.3r}})<br>at {{input:.3r}}",
-        input=curve.inputs,
-        value=curve.mean,
-        low=low,
-        high=high,
-        low_2_sd=low2,
-        high_2_sd=high2,
-    )
-    draw_line(fig, curve.inputs, curve.mean, style, name, hover, width=2.6)
-    return name, float(curve.mean[-1]), style.color
-
-
 def _draw_inducing_points(
     fig: go.Figure, name: str, curve: LatentCurve, style: Style, *, first: bool
 ) -> None:
-    x, (y, sd) = curve.inducing, _at_inducing(curve)
-    (low2, high2), (low, high) = _bands(y, sd)
-    narrow, wide = (
-        whiskers(y, a, b, style.color, thickness, width)
-        for a, b, thickness, width in ((low, high, 3, 0), (low2, high2, 1, 5))
-    )
-    if first:
-        draw_marks(fig, x, y, style, size=1, error_y=wide)
-        key = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
-        write(fig, key_entry("◇", "inducing points ± 1, 2 sd", style.color), 0, 1, size=11, **key)
+    x = curve.inducing
+    y, sd = (np.interp(x, curve.inputs, values) for values in (curve.mean, curve.sd))
     hover = carry(
-        f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}}<br>1 sd: {{low:.3r}} to {{high:.3r}}"
-        "<br>2 sd: {low_2_sd:.3r} to {high_2_sd:.3r}",
+        f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}} (sd {{sd:.3r}})",
         input=x,
         value=y,
-        low=low,
-        high=high,
-        low_2_sd=low2,
-        high_2_sd=high2,
+        sd=sd,
     )
-    look = {"size": 7, "symbol": f"{style.symbol}-open"}
+    look: dict[str, Any] = {"size": 7, "symbol": f"{style.symbol}-open"}
     if first:
-        look = {"size": 10, "symbol": "diamond-open", "error_y": narrow}
+        bars = whiskers(y, y - sd, y + sd, style.color, 3)
+        look = {"size": 10, "symbol": "diamond-open", "error_y": bars}
+        key = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
+        write(fig, key_entry("◇", "inducing points ± 1 sd", style.color), 0, 1, size=11, **key)
     draw_marks(fig, x, y, style, f"inducing points of {name}", hover, **look)
 
 
@@ -193,20 +168,15 @@ def _draw_bands(
     filled: bool,
     ends: Limits,
 ) -> None:
-    """Bands at 2 and 1 standard deviations, cut at the ends of the axis; of all but one fit the wider's outline."""
-    if not filled:
-        for edge in bands[0]:
-            inside = np.where((edge >= ends[0]) & (edge <= ends[1]), edge, np.nan)
-            draw_line(fig, x, inside, replace(style, color=fade(style.color, 0.6)), width=1)
+    """Fill the bands, cut at the ends of the axis, or draw the outline of the wider one."""
+    if filled:
+        for (low, high), alpha in zip(bands, _BAND_ALPHAS, strict=True):
+            fill_between(fig, x, low, high, fade(style.color, alpha), ends)
         return
-    for (low, high), alpha in zip(bands, _BAND_ALPHAS, strict=True):
-        fill_between(fig, x, low, high, fade(style.color, alpha), ends)
-
-
-def _reference_style(name: str, temperature: Style) -> Style:
-    """Style of a reference line; anything but temperature and truth is a guide."""
-    styles = {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}
-    return styles.get(name, DOTTED)
+    for edge in bands[0]:
+        inside = np.where((edge >= ends[0]) & (edge <= ends[1]), edge, np.nan)
+        outline = replace(style, color=fade(style.color, 0.6))
+        draw_line(fig, x, inside, outline, width=1)
 
 
 EFFECT_HEIGHT = 400
@@ -227,22 +197,24 @@ def effect_chart(
     """
     curve = lines[0][1]
     scale = curve.scale
-    others = {"temperature": curve.temperature, "truth": curve.truth}
-    references = {name: values for name, values in others.items() if values is not None}
-    after = [curve.accuracy, *references.values(), *(fit.after for _, fit, _ in lines)]
-    (x_limits, x_axis), (y_limits, y_axis) = (
-        _effect_axis(values, scale)
-        for values in (curve.before, np.concatenate([curve.before, *after]))
-    )
+    references = {"temperature": curve.temperature, "truth": curve.truth}
+    fits = []
+    for name, seen, style in lines:
+        wide, narrow = seen.bands
+        more = {"sd": seen.sd, "low_2_sd": wide[0], "high_2_sd": wide[1], "rows": seen.count}
+        fits.append(Curve(name, style, seen.before, seen.after, narrow, more))
+    curves = _with_references(fits, references, temperature_style)
+    after = [curve.accuracy, *(line.y for line in curves)]
+    x_limits = probability_limits(curve.before, scale)
+    y_limits = probability_limits(np.concatenate([curve.before, *after]), scale)
+    x_axis, y_axis = (probability_axis(scale, limits, 0.03) for limits in (x_limits, y_limits))
     across, up = (partial(on_scale, scale=scale, limits=limits) for limits in (x_limits, y_limits))
     ends = tuple(y_axis["range"])
     fig = go.Figure()
     shared = np.linspace(max(x_limits[0], y_limits[0]), min(x_limits[1], y_limits[1]), 50)
-    draw_line(fig, across(shared), up(shared), DOTTED, width=1.5)
+    identity = across(shared), up(shared)
+    labels = [draw_line(fig, *identity, DOTTED, "identity", width=1.5)]
     x = across(curve.before)
-    for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        edges = [(up(low), up(high)) for low, high in seen.bands]
-        _draw_bands(fig, x, edges, look, filled=not later, ends=ends)
     hover = carry(
         "right {accuracy:.3r} (95 %: {low:.3r} to {high:.3r})<br>of {rows:,d} rows at confidence {before:.3r}",
         before=curve.before,
@@ -254,45 +226,21 @@ def effect_chart(
     y, low, high = map(up, (curve.accuracy, curve.accuracy_low, curve.accuracy_high))
     bars = whiskers(y, low, high, NEUTRAL, 1)
     draw_marks(fig, x, y, Style(NEUTRAL), "right", hover, size=5, error_y=bars)
-    labels = [("identity", float(up(shared)[-1]), NEUTRAL)]
+    for _, seen, style in reversed(lines):
+        edges = [(up(low), up(high)) for low, high in seen.bands]
+        _draw_bands(fig, x, edges, style, filled=seen is curve, ends=ends)
+    placed = [
+        replace(line, x=x, drawn=up(line.y), more={"before": curve.before, **line.more})
+        for line in curves
+    ]
     few = 7 if len(x) <= 3 else 0
-    for name, values in references.items():
-        style = _reference_style(name, temperature_style)
-        hover = carry(
-            f"{name}: {{before:.3r}} becomes {{after:.3r}}", before=curve.before, after=values
-        )
-        draw_line(fig, x, up(values), style, name, hover, width=1.8, markers=few)
-        labels.append((name, float(up(values)[-1]), style.color))
-    for name, seen, style in lines:
-        (low2, high2), (low, high) = seen.bands
-        hover = carry(
-            f"{plain(name)}: {{before:.3r}} becomes {{after:.3r}} ± {{sd:.2r}}<br>{{rows:,d}} rows",
-            before=seen.before,
-            after=seen.after,
-            sd=seen.sd,
-            low=low,
-            high=high,
-            low_2_sd=low2,
-            high_2_sd=high2,
-            rows=seen.count,
-        )
-        draw_line(fig, x, up(seen.after), style, name, hover, width=2.6, markers=few)
-        labels.append((name, float(up(seen.after)[-1]), style.color))
+    columns = "place", "after"
+    labels += draw_curves(fig, placed, columns, {}, {}, hover="at {before:.3r}", markers=few)
     quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines))
     set_x(fig, title_text="confidence of the raw model", **x_axis)
     set_y(fig, title_text="calibrated confidence", **y_axis)
     label_line_ends(fig, labels, ends)
     return fig
-
-
-def _effect_axis(values: Floats, scale: Scale) -> tuple[Limits, dict[str, Any]]:
-    """Ends of an axis that holds the confidences, and its range and ticks."""
-    if scale == "logit":
-        limits = probability_limits(values, "logit")
-        return limits, probability_axis("logit", limits, 0.03)
-    low, high = span(values, least=0.05)
-    limits = max(0.0, low), min(1.0, high)
-    return limits, {"range": list(limits), "nticks": 6}
 
 
 def _effects_described(lines: Sequence[tuple[str, EffectCurve, Style]]) -> str:

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends
+from calib.plots.annotations import LineEnd, carry, draw_line, fill_between, label_line_ends
 from calib.plots.style import (
-    Limits,
     Style,
     fade,
     join_named,
@@ -34,9 +32,12 @@ class Curve:
     ----------
     name : beside its end.
     style : colour, marker and dash; a dotted line is a reference, without marks and band.
-    x, y : (m,) points, in natural units.
+    x, y : (m,) points.
     band : (m,) low and high end of the interval of each point.
     more : further columns of its table.
+    filled : draw the band; otherwise hovers alone have it.
+    drawn : (m,) places of y on the axis, where they are others.
+    shape : "linear", or plotly's name of steps.
     """
 
     name: str
@@ -45,74 +46,93 @@ class Curve:
     y: Any
     band: tuple[Any, Any] | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+    filled: bool = True
+    drawn: Any = None
+    shape: str = "linear"
 
 
 def line_chart(
     curves: Sequence[Curve],
     columns: tuple[str, str],
-    limits: Limits,
     x_axis: Mapping[str, Any],
-    y_title: str,
+    y_axis: Mapping[str, Any],
     title: str,
     alt: str,
     *,
+    hover: str = "",
     markers: float = 7,
-    log: str = "",
-    point: str = "",
+    height: int = HEIGHT,
 ) -> go.Figure:
-    """Draw lines over their bands.
+    """Draw lines over their bands, which are cut at the ends of the vertical axis.
 
     Parameters
     ----------
     columns : names of x and y in hovers and tables.
-    limits : of the vertical axis, as drawn.
-    x_axis : further properties of the horizontal axis, with its range as drawn.
-    alt : beginning of the sentence that stands for the figure.
+    x_axis, y_axis : properties of both axes, with the range of the vertical one.
+    alt : sentence that stands for the figure.
+    hover : its lines beneath the value of y, of :func:`carry`; x by default.
     markers : pixels of a mark; 0 for none.
-    log : axes on which decimal logarithms are drawn: "", "x", "y" or "xy".
-    point : further column that hovers name in place of x.
     """
     fig = go.Figure()
-    drawn = []
-    across, up = columns
+    logarithmic = y_axis.get("type") == "log"
+    low, high = y_axis["range"]
+    ends = (10.0**low, 10.0**high) if logarithmic else (low, high)
     for curve in curves:
-        x = _placed(curve.x, "x" in log)
-        y = _placed(curve.y, "y" in log)
-        drawn.append((x, y))
-        if curve.band is not None and curve.style.dash != "dot":
-            low, high = (_placed(end, "y" in log) for end in curve.band)
-            fill_between(fig, x, low, high, fade(curve.style.color, 0.1), limits)
-    for curve, (x, y) in zip(curves, drawn, strict=True):
+        if curve.band is not None and curve.filled and curve.style.dash != "dot":
+            x, lower, upper = (np.asarray(part, dtype=float) for part in (curve.x, *curve.band))
+            fill_between(fig, x, lower, upper, fade(curve.style.color, 0.1), ends)
+    ends_of_lines = draw_curves(fig, curves, columns, x_axis, y_axis, hover=hover, markers=markers)
+    quiet(fig, height, alt=alt, title=title, left=62)
+    set_x(fig, **x_axis)
+    set_y(fig, nticks=6, **y_axis)
+    if logarithmic:
+        ends_of_lines = [(name, np.log10(y), color) for name, y, color in ends_of_lines]
+    label_line_ends(fig, ends_of_lines, (low, high))
+    return fig
+
+
+def draw_curves(
+    fig: go.Figure,
+    curves: Sequence[Curve],
+    columns: tuple[str, str],
+    x_axis: Mapping[str, Any],
+    y_axis: Mapping[str, Any],
+    *,
+    hover: str = "",
+    markers: float = 0,
+) -> list[LineEnd]:
+    """Draw lines with their numbers in hovers, and return what names them; see :func:`line_chart`."""
+    across, up = columns
+    ends = []
+    for curve in curves:
         band = dict(zip(("low", "high"), curve.band or (), strict=False))
-        interval = " ({low:.3r} to {high:.3r})" if band else ""
-        whole = ",d" if np.asarray(curve.x).dtype.kind in "iu" else ".3r"
-        place = f"{{{point}}}" if point else f"{across.replace('_', ' ')} {{{across}:{whole}}}"
+        value = _number_format(curve.y, y_axis)
+        interval = f" ({{low{value}}} to {{high{value}}})" if band else ""
+        place = f"{across.replace('_', ' ')} {{{across}{_number_format(curve.x, x_axis)}}}"
         carried = carry(
-            f"{plain(curve.name)}: {{{up}:.4r}}{interval}<br>{place}",
+            f"{plain(curve.name)}: {{{up}{value}}}{interval}<br>{hover or place}",
             **{across: curve.x, up: curve.y},
             **band,
             **curve.more,
         )
         size = 0 if curve.style.dash == "dot" else markers
-        draw_line(fig, x, y, curve.style, curve.name, carried, markers=size)
-    ends = {
-        curve.name: " to ".join(dict.fromkeys(map(three_digits, np.asarray(curve.y)[[0, -1]])))
-        for curve in curves
-    }
-    quiet(fig, HEIGHT, alt=f"{alt}: {join_named(ends)}.", title=title, left=62)
-    set_x(fig, **x_axis)
-    set_y(fig, range=limits, nticks=6, title_text=plain(y_title))
-    names = [
-        (curve.name, float(y[-1]), curve.style.color)
-        for curve, (_, y) in zip(curves, drawn, strict=True)
-    ]
-    label_line_ends(fig, names, limits)
-    return fig
+        y = np.asarray(curve.y if curve.drawn is None else curve.drawn)
+        look: dict[str, Any] = {"markers": size, "shape": curve.shape}
+        ends.append(draw_line(fig, curve.x, y, curve.style, curve.name, carried, **look))
+    return ends
 
 
-def _placed(values: Any, log: bool) -> Floats:
-    """Decimal logarithms of what is positive; the rest of a band lies below every axis."""
-    placed: Floats = np.asarray(values, dtype=float)
-    if log:
-        placed = np.log10(np.maximum(placed, 1e-12))
-    return placed
+def describe_ends(curves: Sequence[Curve]) -> str:
+    """Return the first and the last value of each line, for the text that stands for the figure."""
+    ends = {}
+    for curve in curves:
+        values = np.asarray(curve.y)[[0, -1]]
+        ends[curve.name] = " to ".join(dict.fromkeys(map(three_digits, values)))
+    return join_named(ends)
+
+
+def _number_format(values: Any, axis: Mapping[str, Any]) -> str:
+    """Format of values in hovers: percent where the axis has it, else four digits, or an integer in full."""
+    if axis.get("tickformat", "").endswith(("%", "p")):
+        return ":.2%"
+    return ":,d" if np.asarray(values).dtype.kind in "iu" else ":.4r"

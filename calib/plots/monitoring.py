@@ -9,17 +9,10 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import plural
-from calib.plots.annotations import (
-    Counted,
-    carry,
-    draw_counts,
-    draw_line,
-    draw_marks,
-    fill_between,
-    write,
-)
+from calib.plots.annotations import Counted, draw_counts, draw_marks, write
 from calib.plots.axes import from_scale, log_axis, logit_ticks, span
-from calib.plots.style import GUIDE, NEUTRAL, Style, fade, label, quiet, set_x, set_y, three_digits
+from calib.plots.lines import Curve, line_chart
+from calib.plots.style import GUIDE, NEUTRAL, Style, label, quiet, set_x, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.histograms import ConfidenceHistogram
@@ -40,61 +33,60 @@ def e_value_chart(tests: SequentialTests, style: Style) -> go.Figure:
     ----------
     style : of the calibrator.
     """
-    fig = go.Figure()
-    at = np.arange(1, len(tests) + 1)
-    limit = -np.log10(tests.alpha)
-    line = np.clip(tests.log_e / np.log(10), -_FAR, _FAR)
-    low, high = span(line, [-1.0, 2.0], pad=0.04)
-    fig.add_hline(y=limit, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
+    drawn = 10.0 ** np.clip(tests.log_e / np.log(10), -_FAR, _FAR)
     with np.errstate(over="ignore"):
         e_value = np.exp(tests.log_e)
-    hover = carry("{batch}<br>e-value {e_value:.3g}", batch=_names(tests), e_value=e_value)
-    draw_line(fig, at, line, Style(style.color), "O:E", hover)
-    raised = ""
-    if tests.alarm is not None:
-        draw_marks(fig, [at[tests.alarm]], [line[tests.alarm]], style, size=10, cliponaxis=False)
-        raised = f", alarm at batch {tests.alarm + 1}"
-    last = f"{three_digits(float(e_value[-1]))}{raised}"
-    alt = f"E-values after {_counted(tests)}: {last}. The limit is {1 / tests.alpha:g}."
-    quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration", right=24)
-    third = 1 + len(line) // 3
-    clear = (
-        "left"
-        if np.abs(line[:third] - limit).min() >= np.abs(line[-third:] - limit).min()
-        else "right"
+    at = np.arange(1, len(tests) + 1)
+    more = {"batch": _names(tests)}
+    raised = "" if tests.alarm is None else f", alarm at batch {tests.alarm + 1}"
+    fig = line_chart(
+        [Curve("e-value", Style(style.color), at, e_value, more=more, drawn=drawn)],
+        ("number", "e_value"),
+        _batch_axis(tests),
+        {**log_axis(*span(np.log10(drawn), [-1.0, 2.0], pad=0.04)), "title_text": "e-value"},
+        "Evidence against calibration",
+        f"E-values after {_counted(tests)}: {three_digits(float(e_value[-1]))}{raised}. "
+        f"The limit is {1 / tests.alpha:g}.",
+        hover="{batch}",
+        markers=0,
+        height=_HEIGHT,
     )
+    if tests.alarm is not None:
+        draw_marks(fig, [at[tests.alarm]], [drawn[tests.alarm]], style, size=10, cliponaxis=False)
+    limit = 1 / tests.alpha
+    third = 1 + len(drawn) // 3
+    gap = np.abs(np.log10(drawn / limit))
+    clear = "left" if gap[:third].min() >= gap[-third:].min() else "right"
+    line = {"color": GUIDE, "width": 1.5, "dash": "dash"}
+    fig.add_hline(limit, line=line)
     place = {"xref": "paper", "xanchor": clear, "yanchor": "bottom"}
-    write(fig, f"alarm from {1 / tests.alpha:g}", 0 if clear == "left" else 1, limit, **place)
-    _batch_axis(fig, tests)
-    set_y(fig, title_text="e-value", **log_axis(low, high, typed=False))
+    at_end = 0 if clear == "left" else 1
+    write(fig, f"alarm from {limit:g}", at_end, float(np.log10(limit)), **place)
     return fig
 
 
 def o_e_chart(tests: SequentialTests, style: Style) -> go.Figure:
     """Observed over expected of all rows so far, with an interval that holds at all looks together."""
-    fig = go.Figure()
-    at = np.arange(1, len(tests) + 1).astype(float)
+    at = np.arange(1, len(tests) + 1)
     late = slice(int(_EARLY * len(tests)), None)
-    limits = span(
+    low, high = span(
         tests.o_e, tests.low[late], np.minimum(tests.high[late], 3.0), [0.9, 1.1], pad=0.04
     )
-    limits = max(0.0, limits[0]), limits[1]
-    fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
-    fill_between(fig, at, tests.low, tests.high, fade(style.color, 0.16), limits)
-    hover = carry(
-        "up to {batch}<br>O:E %{y:.3r} ({low:.3r} to {high:.3r})<br>{rows:,d} rows",
-        batch=_names(tests),
-        **{"O:E": tests.o_e},
-        low=tests.low,
-        high=tests.high,
-        rows=np.cumsum(tests.rows),
-    )
-    draw_line(fig, at, tests.o_e, Style(style.color), "O:E", hover)
+    band = tests.low, tests.high
+    more = {"batch": _names(tests), "rows": np.cumsum(tests.rows)}
     end = f"{three_digits(tests.o_e[-1])} ({three_digits(tests.low[-1])} to {three_digits(tests.high[-1])})"
-    alt = f"Cumulative O:E after {_counted(tests)}: {end}."
-    quiet(fig, _HEIGHT, alt=alt, title="Observed over expected, cumulated", right=24)
-    _batch_axis(fig, tests)
-    set_y(fig, range=limits, title_text="O:E of all rows so far", nticks=6)
+    fig = line_chart(
+        [Curve("O:E", Style(style.color), at, tests.o_e, band, more)],
+        ("number", "observed_over_expected"),
+        _batch_axis(tests),
+        {"range": (max(0.0, low), high), "title_text": "O:E of all rows so far"},
+        "Observed over expected, cumulated",
+        f"Cumulative O:E after {_counted(tests)}: {end}.",
+        hover="up to {batch}<br>{rows:,d} rows",
+        markers=0,
+        height=_HEIGHT,
+    )
+    fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
     return fig
 
 
@@ -106,13 +98,15 @@ def _names(tests: SequentialTests) -> Any:
     return np.array(tests.batches, dtype=object)
 
 
-def _batch_axis(fig: go.Figure, tests: SequentialTests) -> None:
+def _batch_axis(tests: SequentialTests) -> dict[str, Any]:
     n = len(tests)
     ticks = np.unique(np.linspace(1, n, min(_TICKS, n)).round().astype(int))
-    names = [label(tests.batches[tick - 1].split(" to ")[-1], 14) for tick in ticks]
-    set_x(
-        fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch"
-    )
+    return {
+        "range": [1 - 0.02 * n, n + 0.02 * n],
+        "tickvals": ticks,
+        "ticktext": [label(tests.batches[tick - 1].split(" to ")[-1], 14) for tick in ticks],
+        "title_text": "batch",
+    }
 
 
 _DRIFT_HEIGHT = 260

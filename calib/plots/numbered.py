@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.axes import log_axis, span
-from calib.plots.lines import Curve, line_chart
-from calib.plots.style import Style, color_at, label, plain, set_y
+from calib.plots.lines import Curve, describe_ends, line_chart
+from calib.plots.style import Style, color_at, label, plain
 from calib.tasks.numbered import NumberedScores
 
 STYLES = {
@@ -34,23 +34,20 @@ def numbered_scores_chart(models: NumberedScores) -> go.Figure:
         value, low, high = ends.T
         names = {"model": [plain(name) for name in models.models]}
         curves.append(Curve(score, style, numbers, value, (low, high), names))
-    ticks = np.unique(np.linspace(0, len(places) - 1, MOST_TICKS).round().astype(int))
+    ticks = np.unique(np.linspace(0, len(numbers) - 1, MOST_TICKS).round().astype(int))
     x_axis = {
+        "type": "log" if log_x else "linear",
         "range": span(places, least=0.04),
-        "tickvals": places[ticks],
+        "tickvals": numbers[ticks],
         "ticktext": [models.labels[place] for place in ticks],
         "title_text": label(models.unit),
     }
-    fig = line_chart(
+    return line_chart(
         curves,
         ("number", "score"),
-        limits,
         x_axis,
-        "error, ECE; NLL in nats",
+        {**log_axis(*limits), "title_text": "error, ECE; NLL in nats"},
         f"Scores by {models.unit}",
-        f"Error, NLL and ECE from {models.labels[0]} to {models.labels[-1]}",
-        log="xy" if log_x else "y",
-        point="model",
+        f"Error, NLL and ECE from {models.labels[0]} to {models.labels[-1]}: {describe_ends(curves)}.",
+        hover="{model}",
     )
-    set_y(fig, **log_axis(*limits, typed=False))
-    return fig

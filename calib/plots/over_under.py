@@ -10,17 +10,17 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
-from calib.numerics import Floats, Ints
+from calib.numerics import Ints
 from calib.plots.annotations import (
     Counted,
     carry,
     draw_counts,
     draw_line,
     draw_marks,
-    note,
     whiskers,
 )
-from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks
+from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks, span
+from calib.plots.lines import Curve, describe_ends, line_chart
 from calib.plots.reliability import axis_title
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows, name_colors
 from calib.plots.style import (
@@ -28,10 +28,8 @@ from calib.plots.style import (
     NEUTRAL,
     THIN,
     Style,
-    add_line,
     fade,
     join_named,
-    overlapping,
     plain,
     quiet,
     set_x,
@@ -112,10 +110,11 @@ def _missing(result: OverUnder, view: View) -> str:
     return f"none {view.wording.positive_label}" if not result.n_right else "u = 0"
 
 
-_BAND_PIXELS = 56
-_MIDDLE = 0.22
-_HALF = 0.1
-"""Bars lie so far above (the raw model's) and below (the method's) the middle line of a row's lower part."""
+_APART = 0.12
+"""Marks of two methods lie so far above and below the middle of a row's lower part."""
+
+Gaps = Sequence[tuple[str, "GroupGaps", Style]]
+"""Title, gaps by group and style of the raw model, and of one method to set beside it."""
 
 
 def band_name(low: float, high: float) -> str:
@@ -123,57 +122,23 @@ def band_name(low: float, high: float) -> str:
     return f"{low:g} to {high:g}" if low > 0 else f"below {high:g}"
 
 
-def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LABEL) -> go.Figure:
+def band_chart(methods: Gaps, view: View = TOP_LABEL) -> go.Figure:
     """Draw the contribution of each band to the gap: its share of the rows times its confidence minus accuracy.
 
     Parameters
     ----------
-    methods : (title, gaps by band, style) of the raw model, and of one method to set beside it.
+    methods : gaps by band.
     view : whose bands and words are used.
     """
-    fig = go.Figure()
     wording = view.wording
-    predicted, observed = wording.predicted_label, wording.observed_label
     bands = [band_name(low, high) for low, high in pairwise(view.bands)]
     nonempty = [k for k in range(len(bands)) if any(gaps.rows[k] for _, gaps, _ in methods)]
-    line_through_rows(fig, 0, len(nonempty), THIN, _MIDDLE)
-    offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
-    for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
-        value = gaps.contribution[nonempty]
-        ends = (
-            np.where(gaps.rows, gaps.share * end, 0.0)[nonempty]
-            for end in (gaps.gap_low, gaps.gap_high)
-        )
-        at, low, high = (100 * part for part in (value, *ends))  # in points, as the table has them
-        hover = carry(
-            f"{plain(name)}, {predicted} {{band}}<br>{{rows:,d}} rows, {wording.mean_label} {{{predicted}:.3r}}, "
-            f"{observed} {{{observed}:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}<br>adds {{adds:+.2r}} to the gap",
-            band=np.array([bands[k] for k in nonempty], dtype=object),
-            adds=value,
-            rows=gaps.rows[nonempty],
-            **{observed: gaps.accuracy[nonempty], predicted: gaps.confidence[nonempty]},
-            **_columns(gaps, nonempty, "over", "under", "gap", "gap_low", "gap_high"),
-        )
-        y = np.arange(len(nonempty)) + _MIDDLE + offset
-        bars = whiskers(at, low, high, style.color, 1.5)
-        look = {"orientation": "h", "width": 0.17, "marker": overlapping(style.color)}
-        fig.add_bar(x=at, y=y, name=name, error_x=bars, **look, **hover)
-    name, gaps, style = methods[-1]
+    name, gaps, _ = methods[-1]
     labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in nonempty]
-    title = wording.band_title
     adds = join_named({bands[k]: three_digits(gaps.contribution[k]) for k in nonempty})
-    alt = f"{title} to the gap of {name}: {adds}."
-    frame_rows(fig, labels, alt=alt, title=title, pixels=_BAND_PIXELS, drop=_MIDDLE)
-    sides = f"← {wording.too_low_label}     {wording.too_high_label} →"
-    set_x(fig, title_text=f"adds to the gap, in points<br>{sides}")
-    add_line(fig)
-    name_colors(fig, [(name, style) for name, _, style in methods])
-    return fig
-
-
-def _columns(gaps: GroupGaps, groups: Any, *names: str) -> dict[str, Any]:
-    """Columns of some groups for a trace."""
-    return {name: getattr(gaps, name)[groups] for name in names}
+    alt = f"{wording.band_title} to the gap of {name}: {adds}."
+    x_title = "adds to the gap"
+    return _draw_gaps(methods, nonempty, labels, "band", view, alt, wording.band_title, x_title)
 
 
 def _band_note(name: str, gaps: GroupGaps, k: int, view: View) -> str:
@@ -182,135 +147,109 @@ def _band_note(name: str, gaps: GroupGaps, k: int, view: View) -> str:
     return f"{gaps.rows[k]:,} rows: {view.wording.describe_group(gaps.confidence[k], gaps.accuracy[k])}"
 
 
-_APART = 0.12
-"""Marks of two methods lie so far above and below the middle of a row's lower part."""
-
-
 def per_class_chart(
     class_names: Sequence[str],
     order: Ints,
-    methods: Sequence[tuple[str, GroupGaps, Style]],
+    methods: Gaps,
     title: str = "",
     view: View = TOP_LABEL,
 ) -> go.Figure:
-    """Mean confidence minus accuracy of classes or groups: a dot with its interval, and the raw model's above it.
+    """Draw mean confidence minus accuracy of classes or groups.
 
     Parameters
     ----------
     class_names : (n_classes,)
     order : numbers of the classes to show, from the top; each with at least one row of the last method.
-    methods : (title, gaps by class, style) of the raw model, and of one method to set beside it.
+    methods : gaps by class.
     title : heading.
     view : whose words are used.
     """
+    wording = view.wording
+    name, gaps, _ = methods[-1]
+    labels = [RowLabel(str(class_names[k]), f"{gaps.rows[k]:,} rows") for k in order]
+    worst = join_named({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
+    alt = f"Mean {wording.gap_label} of {len(order)} rows, {name}, the worst first: {worst}."
+    alt = alt if len(order) else "No class has enough rows."
+    x_title = f"{wording.predicted_label} − {wording.observed_label}"
+    return _draw_gaps(methods, order, labels, "class", view, alt, title, x_title)
+
+
+def _draw_gaps(
+    methods: Gaps,
+    groups: Any,
+    labels: Sequence[RowLabel],
+    kind: str,
+    view: View,
+    alt: str,
+    title: str,
+    x_title: str,
+) -> go.Figure:
+    """Draw a dot with its interval for each group, and the raw model's above it: its gap, or what a band adds to it."""
     fig = go.Figure()
     wording = view.wording
-    names = [str(class_names[k]) for k in order]
-    line_through_rows(fig, 0, len(order), THIN)
+    names = [row.name for row in labels]
+    line_through_rows(fig, 0, len(labels), THIN)
     offsets = (-_APART, _APART) if len(methods) > 1 else (0.0,)
     for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
-        gap, low, high = (values[order] for values in (gaps.gap, gaps.gap_low, gaps.gap_high))
+        columns = ("gap", "gap_low", "gap_high", "rows", "wrong", "confidence", "accuracy")
         hover = carry(
             f"%{{text}}, {plain(name)}<br>gap {{gap:+.2r}} ({{gap_low:+.2r}} to {{gap_high:+.2r}})<br>{{rows:,d}} rows,"
             f" {{wrong:,d}} {wording.negative_label}: {wording.mean_label} {{confidence:.3r}}, "
-            f"{wording.observed_label} {{accuracy:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}",
-            **{"class": np.array(names, dtype=object)},
-            **_columns(gaps, order, "gap", "gap_low", "gap_high", "rows", "wrong"),
-            **_columns(gaps, order, "confidence", "accuracy", "over", "under"),
+            f"{wording.observed_label} {{accuracy:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}<br>"
+            "adds {adds:+.2r} to the gap",
+            **{kind: np.array(names, dtype=object)},
+            **{column: getattr(gaps, column)[groups] for column in (*columns, "over", "under")},
+            adds=gaps.contribution[groups],
         )
-        in_points = 100 * gap
-        y = np.arange(len(order)) + DROP + offset
-        bars = whiskers(in_points, 100 * low, 100 * high, style.color)
-        more = {"size": 7 if offset < 0 else 9, "text": [plain(name) for name in names]}
-        draw_marks(fig, in_points, y, style, name, hover, error_x=bars, **more)
-    name, gaps, _ = methods[-1]
-    worst = join_named({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
-    alt = f"Mean {wording.gap_label} of {len(order)} rows, {name}, the worst first: {worst}."
-    labels = [
-        RowLabel(class_name, f"{gaps.rows[k]:,} rows")
-        for k, class_name in zip(order, names, strict=True)
-    ]
-    frame_rows(fig, labels, alt=alt if len(order) else "No class has enough rows.", title=title)
-    difference = f"{wording.predicted_label} − {wording.observed_label}"
-    set_x(fig, title_text=f"{difference}, in points   {wording.too_high_label} →", nticks=7)
+        points = 100 * (np.where(gaps.rows, gaps.share, 0.0) if kind == "band" else 1.0)
+        ends = (gaps.gap, gaps.gap_low, gaps.gap_high)
+        gap, low, high = ((points * np.where(gaps.rows, end, 0.0))[groups] for end in ends)
+        look: dict[str, Any] = {"size": 7 if offset < 0 else 9, "text": list(map(plain, names))}
+        bars = whiskers(gap, low, high, style.color)
+        y = np.arange(len(labels)) + DROP + offset
+        draw_marks(fig, gap, y, style, name, hover, error_x=bars, **look)
+    frame_rows(fig, labels, alt=alt, title=title)
+    set_x(fig, title_text=f"{x_title}, in points   {wording.too_high_label} →", nticks=7)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 
 
-_LEFT_END = 1e-4
+_LEAST = 1e-4
 LINKS = ("gap", "ECE₁", "ECE₂", "ECE∞")
-_SYMBOLS = ("", "1", "2", "∞")
-_TOUCHING = 0.03
-"""Marks nearer than this share of the axis have one label."""
 
 
-def theorem_chain(
-    chains: Sequence[tuple[str, TheoremOne, Style]], view: View = TOP_LABEL
-) -> go.Figure:
-    """The bound as four marks in a row per method, none to the left of the one before.
+def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]]) -> go.Figure:
+    """Draw the gap of each method and its calibration errors as a line that never falls.
 
-    The method's own marker is the gap; the ticks 1, 2 and ∞ are the calibration errors. The axis is
-    logarithmic because the errors differ by factors; a value below 0.0001 is drawn at its end.
+    The axis is logarithmic because the errors differ by factors; a value below 0.0001 is drawn at its end.
 
     Parameters
     ----------
     chains : (title, theorem, style) of each method.
-    view : whose words are used.
     """
-    lowest = min((max(theorem.chain[0], _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
-    highest = max((theorem.chain[-1] for _, theorem, _ in chains), default=1.0)
-    low = np.log10(lowest) - 0.12
-    high = np.log10(max(highest, 2 * lowest)) + 0.12
-    fig = go.Figure()
-    texts = []
-    for place, (name, theorem, style) in enumerate(chains):
-        x = np.maximum(theorem.chain, _LEFT_END)
-        hover = carry(
-            f"{plain(name)}<br>{{quantity}} = {{value:.3r}}",
-            quantity=np.array(LINKS),
-            value=theorem.chain,
+    places = np.arange(len(LINKS))
+    curves = [
+        Curve(
+            name,
+            style,
+            places,
+            theorem.chain,
+            more={"quantity": LINKS},
+            drawn=np.maximum(theorem.chain, _LEAST),
         )
-        y = np.full(4, place + DROP)
-        draw_line(fig, x, y, Style(fade(style.color, 0.45)), width=3)
-        ticks = {"symbol": [style.symbol] + 3 * ["line-ns-open"], "size": [11, 12, 12, 12]}
-        draw_marks(fig, x, y, style, name, hover, marker_line_width=2, marker_opacity=1, **ticks)
-        texts += [
-            note(text, at, place + DROP, size=11, color=style.color, yshift=-13)
-            for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
-        ]
-    fig.layout.annotations = texts
-    values = {name: " ≤ ".join(map(three_digits, link.chain)) for name, link, _ in chains}
-    alt = join_named(values)
-    labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
-    links = " ≤ ".join(LINKS)
-    title = "The chain holds in every row"
-    frame_rows(fig, labels, alt=f"{links}. {alt}.", title=title, pixels=50)
-    set_x(fig, **log_axis(low, high), title_text=links)
-    return fig
-
-
-def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
-    """(text, place) of the labels of the three calibration errors; marks that touch share one, in their middle."""
-    clusters: list[list[int]] = []
-    for i in (1, 2, 3):
-        if not clusters or places[i] - places[clusters[-1][-1]] >= touching:
-            clusters.append([])
-        clusters[-1].append(i)
-    return [
-        (" ".join(_SYMBOLS[i] for i in cluster), float(places[cluster].mean()))
-        for cluster in clusters
+        for name, theorem, style in chains
     ]
-
-
-def _side(theorem: TheoremOne, view: View) -> str:
-    """The gap and its sign in words."""
-    gap = theorem.chain[0]
-    if gap < 5e-5:
-        return "gap 0.0000"
-    word = view.wording.too_high_label
-    if theorem.signed_gap < 0:
-        word = view.wording.too_low_label
-    return f"gap {gap:.4f}, {word}"
+    ends = span(*(np.log10(curve.drawn) for curve in curves), pad=0.06, least=0.1)
+    x_axis = {"range": span(places), "tickvals": places, "ticktext": LINKS}
+    return line_chart(
+        curves,
+        ("place", "value"),
+        x_axis,
+        {**log_axis(*ends), "title_text": "difference"},
+        "The gap and its bounds: no line falls",
+        f"{' ≤ '.join(LINKS)}: from the first to the last, {describe_ends(curves)}.",
+        hover="{quantity}",
+    )
 
 
 _DENSITY_HEIGHT = 260

@@ -25,6 +25,7 @@ from calib.plots.annotations import (
 )
 from calib.plots.axes import (
     LEAST,
+    NARROWEST,
     Scale,
     from_scale,
     on_scale,
@@ -32,10 +33,12 @@ from calib.plots.axes import (
     probability_limits,
     regrid,
 )
+from calib.plots.lines import Curve, line_chart
 from calib.plots.style import (
     DOTTED,
     FRAME,
     NEUTRAL,
+    TITLE_LETTER,
     Limits,
     Style,
     fade,
@@ -43,8 +46,7 @@ from calib.plots.style import (
     label,
     quiet,
     set_layout,
-    set_x,
-    set_y,
+    shorten,
     three_digits,
 )
 
@@ -153,7 +155,8 @@ def reliability_diagram(
     fig = go.Figure()
     square = Square(fig, scale, limits or common_limits(drawn, scale), *names)
     alt = _describe(curve, f" of {title}" if title else "", view)
-    quiet(fig, diagram_height(side), alt=alt, title=title, left=_LEFT, right=_RIGHT)
+    heading = shorten(title, int((side - _LEFT) / TITLE_LETTER))
+    quiet(fig, diagram_height(side), alt=alt, title=heading, left=_LEFT, right=_RIGHT)
     if band:
         square.draw_band(parts.band)
     square.draw_diagonal()
@@ -176,7 +179,8 @@ def reliability_diagram(
         key += [key_entry("▒", "95 % of calibrated models", NEUTRAL)] if band else []
     _write_above(fig, "   ".join(key), "y", 4)
     predicted, observed = ("mean " + names[0], names[1]) if wide else ("mean", "observed")
-    means = f"┃ {observed} {percent(curve.mean_accuracy)}   ┇ {predicted} {percent(curve.mean_confidence)}"
+    apart = "   " if wide else "<br>"
+    means = f"┃ {observed} {percent(curve.mean_accuracy)}{apart}┇ {predicted} {percent(curve.mean_confidence)}"
     _write_above(fig, means, "y2", 0)
     if wide:
         counts = f"{int(parts.rows.sum()):,} rows, {int(parts.right.sum()):,} {group}"
@@ -229,7 +233,8 @@ class Square:
 
     def set_axes(self, across: str, up: str) -> None:
         """Give both axes one unit and their titles, above the histogram of rows."""
-        axis = probability_axis(self.scale, self.limits)
+        pixels = self.fig.layout.height - FRAME - _ROWS_PIXELS - _GAP_PIXELS
+        axis = probability_axis(self.scale, self.limits, pixels=min(pixels, NARROWEST))
         if self.scale == "linear":
             narrow = self.limits[1] - self.limits[0] <= 0.02
             axis["tickformat"] = ".1%" if narrow else ".0%"
@@ -281,7 +286,8 @@ class Square:
             carried = carry(hover, low=ends[:-1], high=ends[1:], rows=cells)
             self.fig.add_bar(name=name, yaxis="y2", marker=marker, **bars, **carried)
         tick = 10 ** int(np.log10(most))
-        ticks = [0, tick, *([tick // 10] if tick >= 100 else [])]
+        # None at 0, which would touch the horizontal axis's first tick.
+        ticks = [tick, *([tick // 10] if tick >= 100 else [])]
         axis = {
             "domain": [0, self._share(_ROWS_PIXELS)],
             "anchor": "x",
@@ -383,36 +389,22 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
     before, after : (m, 2) mean predicted risk and observed rate of each bin, the same rows in both.
     style : of the calibrator.
     """
-    fig = go.Figure()
-    draw_line(fig, [0, 1], [0, 1], DOTTED, width=1.2)
-    gap = np.abs(before[:, 0] - after[:, 0])
-    named = int(np.where(before[:, 0] < 0.4, gap, 0).argmax())  # where there is room at both sides
-    for curve, look, name, side in (
-        (before, Style(NEUTRAL), "before", "left"),
-        (after, style, "after", "right"),
-    ):
-        hover = carry(
-            f"{name}<br>predicted {{predicted:.2r}}<br>observed {{observed:.2r}}",
-            predicted=curve[:, 0],
-            observed=curve[:, 1],
-        )
-        line = Style(look.color)
-        draw_line(fig, curve[:, 0], curve[:, 1], line, name, hover, width=2.2, markers=8)
-        x, y = curve[named]
-        sign = -1 if side == "left" else 1
-        place = {
-            "xanchor": "right" if sign < 0 else "left",
-            "xshift": 10 * sign,
-            "yshift": -8 * sign,
-        }
-        write(fig, f"<b>{name}</b>", x, y, size=13, color=look.color, **place)
+    curves = [
+        Curve(name, Style(color), *bins.T)
+        for name, color, bins in (("before", NEUTRAL, before), ("after", style.color, after))
+    ]
+    ticks = {"range": (-0.02, 1.02), "tickformat": ".0%", "dtick": 0.2, "fixedrange": True}
     worst = int(np.abs(before[:, 0] - before[:, 1]).argmax())
-    alt = (
-        f"Reliability before and after calibration: a predicted risk of {three_digits(before[worst, 0])} came true in"
-        f" {three_digits(before[worst, 1])} of the cases; calibrated it is {three_digits(after[worst, 0])}."
+    risk, rate, calibrated = map(three_digits, (*before[worst], after[worst, 0]))
+    fig = line_chart(
+        curves,
+        ("predicted", "observed"),
+        {**ticks, "title_text": "what the model predicts"},
+        {**ticks, "title_text": "how often it happens"},
+        "",
+        f"Reliability before and after calibration: of a predicted risk of {risk}, {rate} came true; calibrated it "
+        f"is {calibrated}.",
+        height=BEFORE_AFTER_HEIGHT,
     )
-    quiet(fig, BEFORE_AFTER_HEIGHT, alt=alt)
-    ticks = {"range": [0, 1.02], "tickformat": ".0%", "dtick": 0.2, "fixedrange": True}
-    set_x(fig, title_text="what the model predicts", **ticks)
-    set_y(fig, title_text="how often it happens", **ticks)
+    draw_line(fig, [0, 1], [0, 1], DOTTED, width=1.2)
     return fig

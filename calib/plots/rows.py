@@ -85,9 +85,9 @@ def frame_rows(
     lines = []
     for place, row in enumerate(labels):
         name = label(row.name, _LONGEST_NAME)
-        for text, x, anchor in (
-            (colored(name, row.color) if row.color else name, 0, "left"),
-            (label(row.note, 60), 1, "right"),
+        for text, x, anchor, size in (
+            (colored(name, row.color) if row.color else name, 0, "left", 12),
+            (label(row.note, 60), 1, "right", 11),
         ):
             if text:
                 at: dict[str, Any] = {
@@ -96,7 +96,7 @@ def frame_rows(
                     "yshift": _LIFT,
                     "yanchor": "middle",
                 }
-                texts.append(note(text, x, place, **at))
+                texts.append(note(text, x, place, size=size, **at))
         y = place + drop
         look = {"layer": "below", "line": {"color": GRID, "width": 1}}
         lines.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, **look})

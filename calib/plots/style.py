@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.colors import hex_to_rgb
 
 from calib.formatting import number
 from calib.registry import METHODS
@@ -78,9 +79,19 @@ PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
 TEXT_SHADE = 0.25
 """Share of black or white that gives text in every colour a contrast of 4.5 with its page (WCAG 2.2, 1.4.3)."""
 
+TITLE_LETTER = 7.7
+"""Pixels of a letter of a title."""
+_LONGEST_TITLE = 41
+"""Letters that fit beside the left margin on a phone of 420 pixels."""
 _TOP = 42
 _BOTTOM = 48
 _LINE = 16
+_PHONE = 388
+_TOOL_BAR = 24
+_LEGEND_LINE = 19
+_KEY = 40
+_LETTER = 6.6
+"""Pixels of a figure's width on a phone, of plotly's buttons, and of a legend's line, mark and letter."""
 FRAME = _TOP + _BOTTOM
 """Pixels of every figure's height that its plot does not have."""
 
@@ -134,24 +145,16 @@ def color_at(place: int) -> str:
     return COLORS[place % len(COLORS)]
 
 
-def _parts(color: str) -> list[int]:
-    """Red, green and blue of ``#rrggbb``, from 0 to 255."""
-    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
-
-
 def mixed(color: str, towards: int, share: float) -> str:
     """A share of the way from a colour to black (0) or white (255)."""
-    return "#" + "".join(f"{round(part + share * (towards - part)):02X}" for part in _parts(color))
+    return "#" + "".join(
+        f"{round(part + share * (towards - part)):02X}" for part in hex_to_rgb(color)
+    )
 
 
 def fade(color: str, alpha: float) -> str:
     """``#rrggbb`` as a translucent ``rgba(...)``."""
-    return f"rgba({','.join(map(str, _parts(color)))},{alpha:g})"
-
-
-def overlapping(color: str) -> dict[str, Any]:
-    """The marker of bars through which others show, with an outline as clear as any mark."""
-    return {"color": fade(color, 0.5), "line": {"color": color, "width": 1}}
+    return f"rgba({','.join(map(str, hex_to_rgb(color)))},{alpha:g})"
 
 
 def text_color(color: str) -> str:
@@ -191,7 +194,7 @@ def label(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def quiet(
-    fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 12, left: int = 52
+    fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 16, left: int = 52
 ) -> go.Figure:
     """Give a figure the common frame: transparent, no boxes, thin grid, no legend, ink left to the theme.
 
@@ -218,7 +221,7 @@ def quiet(
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": GUIDE, "activecolor": NEUTRAL},
         meta={"alt": alt},
         title={
-            "text": label(title, 44),
+            "text": label(title, _LONGEST_TITLE),
             "x": 0,
             "xref": "paper",
             "y": 1,
@@ -240,12 +243,31 @@ def quiet(
     return fig
 
 
-def show_legend(fig: go.Figure) -> None:
-    """Show plotly's legend above the plot; a click on an entry hides its trace."""
+def show_legend(fig: go.Figure, lift: int = 0) -> None:
+    """Show plotly's legend above the plot and beneath the tool bar; a click on an entry hides its trace.
+
+    Parameters
+    ----------
+    lift : pixels of texts between the plot and the legend.
+    """
+    names = {trace.name for trace in fig.data if trace.name and trace.showlegend is not False}
+    margin, height = fig.layout.margin, fig.layout.height
+    entry = _KEY + _LETTER * max(map(len, names), default=0)
+    lines = -(-len(names) // max(1, int((_PHONE - margin.l - margin.r) / entry)))
+    more = max(0, _TOOL_BAR + _LEGEND_LINE * lines + lift - margin.t)
+    above = 1 + lift / (height - margin.t - margin.b)
     set_layout(
         fig,
+        height=height + more,
+        margin_t=margin.t + more,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": above,
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
     )
 
 

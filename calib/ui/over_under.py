@@ -207,10 +207,9 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
         ("theorem", bins, *keys),
         partial(_chain, chosen, bins),
         "theorem-1",
-        "Each method's marker is its gap, between o and u weighted by how many rows each is the mean of; the ticks 1, "
-        "2 and ∞ are its calibration errors. None can lie to the left of the one before it (Wenger et al. 2020, "
-        f"theorem 1), here with {n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 "
-        "are drawn at the left end.",
+        "Each line begins at a method's gap, between o and u weighted by how many rows each is the mean of, and goes "
+        "on to its calibration errors. It cannot fall (Wenger et al. 2020, theorem 1), here with "
+        f"{n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 are drawn at the foot.",
     )
 
 
@@ -220,7 +219,7 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
     what = "the calibration errors in these bins"
     errors = ready(key, what, theorem_of_all, pairs, *bins, chosen[0].evaluation.weights)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, errors, strict=True)]
-    return theorem_chain(chains, chosen[0].evaluation.view)
+    return theorem_chain(chains)
 
 
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:

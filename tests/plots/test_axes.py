@@ -55,6 +55,7 @@ def test_an_axis_of_log_odds_holds_all_probabilities_that_have_a_place_there(
 ) -> None:
     low, high = probability_limits(values, "logit")
     assert 0 < low < high < 1
+    assert logit(high) - logit(low) > 0.3, "the axis has a length"
     inside = values[(values > LEAST) & (values < 1 - LEAST)]
     assert (inside >= low * (1 - 1e-9)).all() and (1 - inside >= (1 - high) * (1 - 1e-9)).all()
     axis = logit_ticks(logit(low), logit(high))

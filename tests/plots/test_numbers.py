@@ -105,7 +105,7 @@ def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -
     assert "joint over 32 groups" in event.layout.xaxis.title.text
 
 
-def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:
+def test_the_dots_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:
     confidence = 0.5 + rng.random(500) / 2
     correct = rng.random(500) < confidence**3
     before, after = (
@@ -124,7 +124,7 @@ def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng
         "0.9 to 0.99",
         "0.99 to 1",
     ]
-    drawn = np.concatenate([bar.x for bar in fig.data if bar.type == "bar"])
+    drawn = np.concatenate([dots.x for dots in fig.data if dots.name])
     np.testing.assert_allclose(100 * table["adds"], drawn, rtol=1e-3)
     assert "in points" in fig.layout.xaxis.title.text
 
@@ -213,7 +213,8 @@ def test_the_e_values_and_the_batch_of_the_alarm_are_shown() -> None:
         np.exp(found.log_e[-1]), rel=1e-4
     )
     assert f"alarm at batch {found.alarm + 1}" in alt_text(fig)
-    assert fig.layout.shapes[0].y0 == pytest.approx(np.log10(20))
+    assert fig.layout.shapes[0].y0 == pytest.approx(20)
+    assert fig.layout.yaxis.type == "log"
     assert found.log_e[-1] > 2 * np.log(20), "the line ends far from the limit"
     (limit,) = [note for note in fig.layout.annotations if "alarm" in note.text]
     assert limit.xanchor == "right", "its name does not lie on the line"
