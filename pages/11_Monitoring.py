@@ -30,7 +30,7 @@ def body() -> None:
     subject = choose_calibrator(session)
     if subject is None:
         opening.write(
-            "Does a calibrator still hold? It takes the calibrator, and rows collected since then."
+            "Is a calibrator still right? Choose it, and upload rows collected since its fit."
         )
         return
     new_data = choose_new_data(subject)

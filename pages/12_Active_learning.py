@@ -1,4 +1,4 @@
-"""Active learning: labels asked for, with and without spending some of them on calibration."""
+"""Active learning: labels requested, with and without spending some of them on calibration."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     st.write(
-        f"Calibrators learn from **{plural(len(session.calibration), 'calibration row')}** and are judged on "
-        f"**{plural(len(session.test), 'test row')}** they have not seen. Fits go on while you look at other pages."
+        f"Calibrators are fitted on **{plural(len(session.calibration), 'calibration row')}** and judged on "
+        f"**{plural(len(session.test), 'test row')}**. Fits go on while you look at other pages."
     )
     if warning := leak(session.data.findings):
         st.warning(escape_markdown(warning), icon=":material/warning:")

@@ -26,7 +26,7 @@ def body() -> None:
     with opening:
         show_finding(chosen)
         functions(chosen)
-    folded("What does it make of every confidence?", "latent/effects", partial(effects, chosen))
+    folded("How does it change every confidence?", "latent/effects", partial(effects, chosen))
 
 
 with page("Latent GP"):

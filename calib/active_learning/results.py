@@ -228,7 +228,7 @@ N_POINTS = 100
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """One measure of one arm against the labels asked for.
+    """One measure of one arm against the labels requested.
 
     Attributes
     ----------

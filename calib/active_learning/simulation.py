@@ -59,15 +59,15 @@ class Plan:
     params : dict of str to object
         Parameters of the calibrator.
     threshold : float
-        Labels are asked only of rows with a larger normalised entropy.
+        Labels are requested only for rows with a larger normalised entropy.
     pretraining : int
-        Rows labelled before the first question, whatever their uncertainty.
+        Rows labelled before the first request, whatever their uncertainty.
     batch : int
-        Labels asked at a time.
+        Labels requested at a time.
     budget : int or None
-        Most labels to ask after pre-training; None for no end.
+        Largest number of labels after pre-training; None for no limit.
     every : int
-        At set points: each so many batches one goes to calibration, the first too.
+        At set points: one of so many batches goes to calibration, the first too.
 
     Examples
     --------
@@ -86,17 +86,17 @@ class Plan:
         0.25,
         low=0.0,
         high=1.0,
-        help="Labels are asked only of rows with a larger normalised entropy.",
+        help="Labels are requested only for rows with a larger normalised entropy.",
     )
     pretraining: int = param(
-        500, low=1, help="Rows labelled before the first question, whatever their uncertainty."
+        500, low=1, help="Rows labelled before the first request, whatever their uncertainty."
     )
-    batch: int = param(250, low=1, help="Labels asked at a time.")
+    batch: int = param(250, low=1, help="Labels requested at a time.")
     budget: int | None = param(
-        None, optional=True, help="Most labels to ask after pre-training; empty: no end."
+        None, optional=True, help="Largest number of labels after pre-training; empty: no limit."
     )
     every: int = param(
-        4, low=1, help="At set points: each so many batches one goes to calibration, the first too."
+        4, low=1, help="At set points: one of so many batches goes to calibration, the first too."
     )
 
     def __post_init__(self) -> None:
@@ -177,7 +177,7 @@ class Pool:
         """Refuse parts without rows, and labels that are none of the classes or not one for each row."""
         if not len(self.features) or not len(self.test_features):
             raise CalibrationError(
-                f"A simulation needs rows to ask about and test rows; there are {len(self.features):,} and "
+                f"A simulation needs rows to label and test rows; there are {len(self.features):,} and "
                 f"{len(self.test_features):,}."
             )
         encode_labels(self.labels, len(self.features), self.n_classes)
@@ -257,7 +257,7 @@ class Round:
     Attributes
     ----------
     n_labels : int
-        Labels asked for so far, pre-training among them.
+        Labels requested so far, pre-training among them.
     n_calibration : int
         How many of them the calibrator has; the others trained the classifier.
     spent : str

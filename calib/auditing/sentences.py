@@ -28,7 +28,7 @@ REPEATED = "Rows repeat earlier ones exactly, with their label, so that interval
 ONE_CLASS = "All rows have the same label, so that nothing can be compared."
 NO_SPREAD = "Not judged, because the outputs are no better than class frequencies."
 NO_SLOPE = "The slope does not exist: all predictions are equal, or they separate the outcomes."
-TWO_CLASSES = "Two classes; the level says it all."
+TWO_CLASSES = "Two classes; see the level."
 FEW_OF_CLASSES = "No class has the 20 rows that a judgement needs."
 NO_GROUPS = "No column of groups; give groups to compare them."
 SMALL_GROUPS = "No group has 40 rows with 5 expected events and 5 others."
@@ -66,8 +66,8 @@ def inverted(interval: Interval) -> str:
 def no_ranking(interval: Interval) -> str:
     """Describe predictions that do not rank."""
     return (
-        f"The outputs rank no better than chance: AUROC {number(interval.value)} {within(interval)}. "
-        "Labels in another order cause that, or a model that knows nothing."
+        f"The outputs rank no better than chance: AUROC {number(interval.value)} {within(interval)}. Labels in "
+        "another order cause that, or a model without information."
     )
 
 

@@ -239,8 +239,8 @@ def _recalibrated(before: Evaluation) -> LogisticFit | None:
 
 
 ASSUMES = (
-    "This assumes that it is calibrated on these rows: the mix of inputs may have changed, but not how often "
-    "rows with the same inputs have the same outcome. Such a change shows only in labels."
+    "This assumes that it is calibrated on these rows. The mix of inputs may have changed, the outcomes of equal "
+    "inputs not: such a change shows only in labels."
 )
 
 
@@ -271,11 +271,11 @@ def sentences(expected: WithoutLabels, title: str, before: Interval | None = Non
     lines.append(ASSUMES)
     level = round_percent(0.95)
     lines.append(
-        f"The intervals ({level}) cover chance in the outcomes of these rows and what is not known of the calibration, "
-        f"whose intercept and slope were fitted to {expected.n_judged:,} labelled rows."
+        f"The intervals ({level}) cover chance in these outcomes and the uncertainty of the calibration, whose "
+        f"intercept and slope come from {expected.n_judged:,} labelled rows."
         if expected.n_judged
-        else f"The intervals ({level}) cover chance in the outcomes of these rows alone: the calibrator's own "
-        "uncertainty is not in them, since there are no labelled rows to judge it on, or too few."
+        else f"The intervals ({level}) cover chance in these outcomes alone. The calibrator's own uncertainty is not "
+        "in them: too few labelled rows, or none, judge it."
     )
     return lines
 

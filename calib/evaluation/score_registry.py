@@ -208,7 +208,7 @@ _SCORES = (
         "underconfidence",
         "Underconfidence",
         "neither",
-        "Mean doubt (1 - confidence) of the right predictions.",
+        "Mean of 1 - confidence over the right predictions.",
     ),
     Score(
         "sharpness",

@@ -74,7 +74,7 @@ class ConfidenceWording:
 
     def describe_drift(self, direction: str, size: str) -> str:
         """Change of the mean prediction from labelled rows to others."""
-        return f"Its {self.mean_label} is {direction} on these rows, beside the labelled ones ({size})."
+        return f"Its {self.mean_label} on these rows is {direction}, against the labelled ones ({size})."
 
     def describe_ratio(self, ratio: Interval, odds: float, observed: float) -> str:
         """The ratio o / u against that of a calibrated model."""
@@ -117,8 +117,8 @@ class ConfidenceWording:
         """The ratio that a calibrated model has."""
         positive, negative = self.positive_outcome, self.negative_outcome
         return (
-            f"The {self.mean_label} of a calibrated method is the {self.observed_label}, so that o · P({negative}) = "
-            f"u · P({positive}): its ratio o / u is P({positive}) / P({negative}), the {self.odds_label}, drawn as a "
+            f"The {self.mean_label} of a calibrated method is the {self.observed_label}: o · P({negative}) = u · "
+            f"P({positive}). Its ratio o / u is then P({positive}) / P({negative}), the {self.odds_label}, drawn as a "
             "bar."
         )
 

@@ -76,14 +76,14 @@ def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True)
     fig = line_chart(
         [Curve(arm.short, arm.style, arm.labels, arm.mean, (arm.low, arm.high)) for arm in arms],
         ("labels", "value"),
-        {"title_text": "labels asked for", "range": reach, "tickformat": ",d", **ticks},
+        {"title_text": "labels requested", "range": reach, "tickformat": ",d", **ticks},
         {
             "range": (max(low, -0.05 * high), high),  # no measure is negative
             "title_text": name if name.isupper() else name.lower(),
             "tickformat": ".3~p" if percent else "~g",
         },
-        f"{name} by labels asked for",
-        f"{name} against labels asked for. {summary}.",
+        f"{name} by labels requested",
+        f"{name} against labels requested. {summary}.",
         markers=0,
     )
     if not arms:

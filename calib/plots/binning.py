@@ -118,7 +118,7 @@ def _draw_rail(
         },
         **carry(
             f"{plain(name)}: log-odds %{{hovertext}}<br>{{pairs:,d}} pairs ({{share:.3p}}), {{positives:,d}} with y = 1"
-            "<br>representative {representative:.3r}, the model says {model_says:.3r}",
+            "<br>representative {representative:.3r}, model {model_says:.3r}",
             low=low,
             high=high,
             width=bins.width,

@@ -135,9 +135,10 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     lines = [(m.title, curve, m.method.style) for m, curve in zip(models, curves, strict=True)]
     yield figures_html([*drawn, decision_curves(lines, height=parts.HEIGHT)])
     yield Note(
-        "The line is the observed rate at each predicted risk, a logistic regression on a spline of the log-odds with "
-        "its 95 % band; calibrated is the dotted diagonal. Beneath: risks of rows with the event (upwards) and "
-        "without it (downwards). Net benefit counts events acted on, less false alarms at the odds of the threshold."
+        "The line is the observed rate at each predicted risk with its 95\u00a0% band: logistic regression on a "
+        "spline of the log-odds. Calibrated is the dotted diagonal. Beneath: risks of rows with the event (upwards) "
+        "and without it (downwards). Net benefit counts events acted on, less false alarms at the odds of the "
+        "threshold."
     )
     yield _panel(models)
 
@@ -186,10 +187,7 @@ def useful(title: str, curve: NetBenefit) -> str:
     """Describe the thresholds at which acting by the model is better than acting on all rows and on none."""
     if curve.useful_range is None:
         top = percent(float(curve.thresholds[-1]))
-        return (
-            f"At no threshold up to {top} is the net benefit of {title} shown to be above those of acting on all rows "
-            "and on none: its 95 % interval reaches one of the two."
-        )
+        return f"{title} is at no threshold up to {top} significantly better than acting on all rows and on none."
     low, high = map(percent, curve.useful_range)
     return (
         f"{title} has a higher net benefit than acting on all rows and on none at thresholds from {low} to {high} "

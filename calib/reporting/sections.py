@@ -241,7 +241,7 @@ def _answered(
         rows,
         "The shares answered are the largest with no more error on all test rows; looking for them makes them look "
         f"safer than they are. A guaranteed threshold, of {models[-1].title}, is certified on half of these rows and "
-        f"judged on the other half: with {round_percent(1 - DELTA)} confidence its error on new rows is at most the "
-        "accepted one, if these come as the test rows do (fixed-sequence testing). Each guarantee holds by itself; "
-        f"choose the error before looking. Brackets are 95 % intervals. {clusters}",
+        f"judged on the other half (fixed-sequence testing). With {round_percent(1 - DELTA)} confidence its error is "
+        "at most the accepted one on new rows that come as the test rows do. Each guarantee holds by itself; choose "
+        f"the error before looking. Brackets are 95 % intervals. {clusters}",
     )

@@ -41,15 +41,15 @@ STYLES = {
 SHORT = {"plain": "uncalibrated", "set_points": "set points", "latent": "active"}
 BEGIN = ("error", "ece")
 BEFORE = (
-    "**Which labels should be asked for, and does calibration save any?** A classifier learns from your rows again and "
-    "again, asks for labels of the rows it is unsure about, and spends none or some of them on calibration."
+    "**Which labels are worth their cost, and does calibration save any?** A classifier is trained on your rows in "
+    "rounds. Each round requests labels of uncertain rows; an arm may spend some of them on calibration."
 )
 HONEST = (
-    "A simulation: all labels of the pool are known, and each is shown to the classifier only when it asks. Intervals "
-    "are over shuffles of this one pool, judged on the same test rows; another pool could differ by more. Wenger et al."
-    " (2020, figure 5) report about 10\u00a0% fewer labels at comparable accuracy, for Mondrian forests on the KITTI "
-    "data, calibrated with GPcalib at set points. Active calibration, their outlook, saved no labels so far: 8 more "
-    "than at set points (95\u00a0%: 2 fewer to 18 more) on scikit-learn's digits, in ten shuffles."
+    "A simulation: all labels of the pool are known, and each is used only once it is requested. Intervals are over "
+    "shuffles of this one pool, judged on the same test rows; another pool could differ by more. Wenger et al. "
+    "(2020, figure 5) report about 10\u00a0% fewer labels at comparable accuracy. They calibrated Mondrian forests "
+    "on the KITTI data with GPcalib at set points. Active calibration, their outlook, saved no labels in ten "
+    "shuffles of scikit-learn's digits: 8 more than at set points (95\u00a0%: 2 fewer to 18 more)."
 )
 HOW_TO_READ = (
     "{meaning} Horizontal axis: labels requested, including the initial ones and those used for calibration. A dot is "
@@ -230,8 +230,8 @@ def notes(table: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
     ]
     if silent and settings["budget"] is None:
         sentences.append(
-            f"{listed(silent)} never asked for a full batch: from the start, nearly every row had an uncertainty below "
-            "the threshold. A lower threshold asks for more labels."
+            f"{listed(silent)} never requested a full batch: from the start, nearly every row had an uncertainty "
+            "below the threshold. A lower threshold requests more labels."
         )
     for arm, why in table[table["note"] != ""].groupby("arm", sort=False)["note"]:
         title = ARMS[str(arm)].title

@@ -114,17 +114,17 @@ def _of(part: float, whole: float) -> str:
 MOST_BINS = 200
 
 HOW_TO_READ = (
-    "The log-odds of one class against the rest are binned, and each bin gets one probability. Above: the density of "
-    "the log-odds where the class is the label (y = 1) and where it is not (y = 0), each with an area of one. Below: "
-    "one row per binning scheme, its edges as vertical lines. The number in a bin, where there is room, is its share "
-    "of all pairs; the stronger the colour, the larger it is. Bins carry most information about the label where the "
-    "two densities overlap. The edges of I-Max are drawn through the densities too. Hover over a bin for its width, "
+    "The log-odds of one class against the rest are binned, and each bin gets one probability. Above: densities of "
+    "the log-odds where the class is the label (y = 1) and where it is not (y = 0), each of area one. Below: one row "
+    "per binning scheme, its edges as vertical lines. The number in a bin, where there is room, is its share of all "
+    "pairs; the stronger the colour, the larger it is. Bins carry most information about the label where the two "
+    "densities overlap. The edges of I-Max are drawn through the densities too. Hover over a bin for its width, "
     "number of pairs and representative."
 )
 HOW_TO_READ_STEPS = (
-    "The representative of each bin over the log-odds: the share of its pairs whose class is the label, or what a "
-    "fitted calibrator made of it. The dotted grey curve is the sigmoid, the probability of the model itself; the "
-    "dotted coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
+    "The representative of each bin over the log-odds: the share of its pairs whose class is the label, or a fitted "
+    "calibrator's value. The dotted grey curve is the sigmoid, the probability of the model itself; the dotted "
+    "coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
 )
 HOW_TO_READ_RATE = (
     "What 2 to 64 bins keep about the label against the rate I(bin; log-odds) that naming a bin costs. The dotted line "
@@ -136,9 +136,9 @@ HOW_TO_READ_ITERATIONS = (
     "sigmoid of the log-odds. No step lowers it; the dotted line is what the log-odds carry under the same model."
 )
 HOW_TO_READ_SETS = (
-    "Half of the calibration rows stand for the truth of each class. Up is the distance of its log-odds where it is "
-    "the label, from 0 (equal) to 1, for sets of rows of the other half: the class's own pairs, or those of all "
-    "classes. Bands hold 80 % of the classes."
+    "Half of the calibration rows stand for the truth of each class. Up is the distance of the log-odds of true "
+    "pairs from those of a set, 0 (equal) to 1. Sets come from the other half: the class's own pairs, or those of "
+    "all classes. Bands contain 80\u00a0% of the classes."
 )
 
 

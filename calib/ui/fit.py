@@ -220,9 +220,9 @@ def few_rows(methods: Sequence[str], n_rows: int) -> str:
     others = listed([METHODS[name].title for name in ("temperature", "quadratic", "venn_abers")])
     return (
         f"**{plural(n_rows, 'calibration row')} {'are' if n_rows != 1 else 'is'} few for "
-        f"{listed([METHODS[name].title for name in names])}.** Fitted on 300 rows, such methods raised "
-        f"the NLL on other rows by more than one standard error in at least one of eleven data sets; {others} did not. "
-        f"From {METHODS[names[0]].enough_rows:,} rows on this warning is not shown."
+        f"{listed([METHODS[name].title for name in names])}.** Fitted on 300 rows, they raised the NLL on other rows "
+        f"by more than a standard error in one of eleven data sets or more. {others} did not. From "
+        f"{METHODS[names[0]].enough_rows:,} rows on this warning is not shown."
     )
 
 

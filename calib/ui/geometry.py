@@ -41,9 +41,9 @@ def finding(sides: Sides) -> str:
     if sides.threshold <= 0:
         return _mostly_dangerous(sides)
     opening = (
-        f"**Inputs that lie well inside their predicted class are right in {percent(inside.rate.value)} of cases** "
-        f"({_interval(inside.rate)}; the {inside.rows:,} of {plural(sides.everyone.rows, 'test row')} with a separation"
-        f" of {number(sides.threshold)} or more), against {percent(sides.everyone.rate.value)} of all."
+        f"**Of the {inside.rows:,} inputs well inside their predicted class {percent(inside.rate.value)} are right** "
+        f"({_interval(inside.rate)}), against {percent(sides.everyone.rate.value)} of all "
+        f"{plural(sides.everyone.rows, 'test row')}. Well inside is a separation of {number(sides.threshold)} or more."
     )
     if not rest.rows:
         return f"{opening} None of them is dangerous: each is nearer to its predicted class than to all others."
@@ -148,12 +148,12 @@ MOST_NUMBERS = 8
 
 HOW_TO_READ = (
     "Across is the separation: how far an input lies inside its predicted class among the training data, negative "
-    "(shaded) where another class is nearer. Up is the accuracy there. Dots are test rows in bins of "
-    "equally many, with 95\u00a0% Wilson intervals; lines are the two maps that geometric calibration can use, learned "
-    "from calibration rows. A good map passes through the dots; where it is flat, separation adds no information. "
-    "Beneath: right predictions upwards, wrong ones downwards, on one square-root scale. Fast separation is "
-    "half the difference of two distances; exact separation looks at all pairs of training inputs of the predicted "
-    "and of other classes. Both give the radius of a zone and have the same sign; fast is never the larger in size."
+    "(shaded) where another class is nearer. Up is the accuracy there. Dots are test rows in bins of equal mass, "
+    "with 95\u00a0% Wilson intervals. Lines are the two maps of geometric calibration, learned from calibration "
+    "rows. A good map passes through the dots; where it is flat, separation adds no information. Beneath: right "
+    "predictions upwards, wrong ones downwards, on one square-root scale. Fast separation is half the difference of "
+    "two distances; exact separation looks at all pairs of training inputs of the predicted and of other classes. "
+    "Both give the radius of a zone and have the same sign; fast is never the larger in size."
 )
 
 HOW_TO_READ_ZONE = (

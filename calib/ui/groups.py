@@ -209,8 +209,8 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     show_table(_panel_table(panels), "group")
     st.caption(
         f"Intervals of one measure hold for all {judged} together with 95\u00a0% (Bonferroni). The groups come in the "
-        f"order of O:E, the farthest from 1 first; those with fewer than {LEAST_EVENTS} rows of either outcome are too "
-        "small to judge."
+        f"order of O:E, the farthest from 1 first. Those with fewer than {LEAST_EVENTS} rows of either outcome are "
+        "too small to judge."
     )
 
 

@@ -72,8 +72,8 @@ def least_sure(name: str, curve: EffectCurve) -> str:
     """Place where the posterior is widest."""
     widest = int(np.argmax(curve.sd))
     return (
-        f"{name} is least sure at confidences about {number(float(curve.before[widest]))} "
-        f"(sd {points(float(curve.sd[widest]))} points)."
+        f"The posterior of {name} is widest at confidences about {number(float(curve.before[widest]))} (sd "
+        f"{points(float(curve.sd[widest]))} points)."
     )
 
 
@@ -127,17 +127,17 @@ def _signed(share: float) -> str:
 
 
 HOW_TO_READ = (
-    "Each line is the posterior mean of a latent function; the first has bands at 1 and 2 standard deviations, the "
-    "others the outline of the wider one. The dotted line is the prior mean: the outputs as they are, unless its name "
-    "has a scale; the dashed one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 "
-    "standard deviations. Only differences between latents matter, so all curves are shifted to agree where the data "
-    "decide a probability, and shown there. A logit decides by its p\u00a0(1\u00a0−\u00a0p). Below: "
-    "the calibration inputs of true classes and of all others, on one square-root scale; the outermost cells hold all "
+    "Each line is the posterior mean of a latent function. The first has bands at 1 and 2 standard deviations, the "
+    "others the outline of the wider one. The dotted line is the prior mean: the outputs as they are, unless its "
+    "name has a scale; the dashed one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 "
+    "and 2 standard deviations. Only differences between latents matter, so all curves are shifted to agree where "
+    "the data decide a probability, and shown there. A logit decides by its p\u00a0(1\u00a0−\u00a0p). Below: the "
+    "calibration inputs of true classes and of all others, on one square-root scale; the outermost cells hold all "
     "beyond."
 )
 HOW_TO_READ_EFFECT = (
-    "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
-    "same classes, with bands that hold 68 and 95\u00a0% of the functions drawn from the posterior. Grey dots are the "
+    "Test rows are binned by the confidence of the raw model (across). Up is the mean calibrated probability of the "
+    "same classes. Bands contain 68 and 95\u00a0% of the functions drawn from the posterior. Grey dots are the "
     "shares of right predictions with 95\u00a0% Wilson intervals: a good calibration passes through them."
 )
 

@@ -151,8 +151,8 @@ def _bring_back(token: str) -> str:
         data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
     if entry is None or data is None:
         return (
-            "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for long, its "
-            "room was needed, or it was damaged. Upload your files again."
+            "Nothing is kept under this link: it was deleted, damaged, unused for long, removed to make room, or "
+            "private mode was chosen. Upload your files again."
         )
     session = session_of(entry, data)
     admit(session)

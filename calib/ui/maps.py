@@ -99,7 +99,7 @@ def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | 
         f"{literal(name)} in {int(seen.outside(judged.means).sum())}" for name, judged in others
     ]
     after = f" After calibration: {listed(counts)}." if counts else ""
-    return f"{text}.{after} Chance puts up to {plural(allowed, 'bin')} off."
+    return f"{text}.{after} By chance up to {plural(allowed, 'bin')} would be off."
 
 
 def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
@@ -235,19 +235,18 @@ RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
 
 HOW_TO_READ = (
-    "A calibration map takes a score to a probability. Across are the raw model's scores of the class, by rank (each "
-    "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
-    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95\u00a0% "
-    "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
-    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps. Thin "
-    "dotted lines beside a map of Venn-Abers are its two probabilities, of a row counted as the other class and as "
-    "this one; they are no confidence interval. Beneath: the test rows' scores on one square-root scale."
+    "A calibration map takes a score to a probability. Across are the raw model's scores of the class: ranks (each "
+    "calibration row has the same width), log-odds or probabilities. Up is the calibrated probability. Dots are "
+    "frequencies of the class in bins of test rows, with 95\u00a0% Wilson intervals. No map was fitted on these "
+    "rows; a good map passes through the dots. The raw model is the identity; the broad pale line, where there is "
+    "one, is the truth of simulated scores. The shaded band contains 90\u00a0% of Bayes-Iso's posterior maps. Thin "
+    "dotted lines of Venn-Abers are its two probabilities: the row counted as the other class and as this one. They "
+    "are no confidence interval. Beneath: the test rows' scores on one square-root scale."
 )
 HOW_TO_READ_ENDS = (
     "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
-    "them, shaded its 95\u00a0% Wilson interval; the dots are the mean probability of each method there, and should "
-    "lie in it. A dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the "
-    "rows show."
+    "them, shaded its 95\u00a0% Wilson interval. Dots are the mean probability of each method there; a calibrated "
+    "one lies in the interval. A dot nearer to 0 at the lower end, or to 1 at the upper one, is overconfident."
 )
 
 
@@ -421,8 +420,8 @@ RANKS = "share of pairs with a lower score"
 WIDTH = 320
 """Pixels of a panel: three fit beside each other at 1500."""
 PRIOR = (
-    "Left 200 maps as Bayes-Iso draws them before it sees labels: any rising map may come. In the middle 200 within "
-    "the bounds (green) that running means of the labels give. Right the posterior mean with its 90\u00a0% band."
+    "Left 200 maps of Bayes-Iso's prior: any rising map is possible. In the middle 200 within the bounds (green) "
+    "that running means of the labels give. Right the posterior mean with its 90\u00a0% band."
 )
 REPLICATES = (
     "Each thin line is the map that the method learned from the same scores with labels drawn anew from the true map, "

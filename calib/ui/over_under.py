@@ -111,8 +111,8 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             ("ratio", *keys),
             partial(ratio_to_odds, rows, view=view),
             "ratio-of-over-to-under",
-            f"{view.wording.explain_ratio()} A dot to the right of its bar means predictions that are too high, one to "
-            "the left too low; the faint line between them is the rest to correct.",
+            f"{view.wording.explain_ratio()} Predictions are too high where the dot is to the right of its bar, too "
+            "low to the left. The faint line between them is the error that remains.",
         )
     with right:
         cells = []
@@ -207,8 +207,8 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
         ("theorem", bins, *keys),
         partial(_chain, chosen, bins),
         "theorem-1",
-        "Each line begins at a method's gap, between o and u weighted by how many rows each is the mean of, and goes "
-        "on to its calibration errors. It cannot fall (Wenger et al. 2020, theorem 1), here with "
+        "Each line begins at a method's gap, the difference of o and u, each weighted by its share of rows. It goes "
+        "on to the calibration errors and cannot fall (Wenger et al. 2020, theorem 1), here with "
         f"{n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 are drawn at the foot.",
     )
 

@@ -193,8 +193,8 @@ BESIDE = "reliability/panel/beside"
 """Key of the choice of the method beside the raw model."""
 
 _CURVE = (
-    "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
-    "log-odds, with its pointwise 95\u00a0% band. On the dotted diagonal the observed rate equals the predicted risk; "
+    "The line is the observed rate at each predicted risk, with a pointwise 95\u00a0% band: logistic regression on a "
+    "restricted cubic spline of the log-odds. On the dotted diagonal the observed rate equals the predicted risk; "
     "below it risks are overestimated. Beneath: how many rows have which risk, and in colour those with the event."
 )
 
@@ -336,9 +336,9 @@ def _if_calibrated(measure: RiskMeasure) -> str:
 
 def _about(panel: RiskModelPanel) -> str:
     return (
-        f"On {plural(panel.n, 'test row')}; the event happened in {percent(panel.event_rate)}. “If calibrated” is what "
-        "a calibrated model with the same risks would have: of ICI, E50, E90 and Emax, which chance keeps above 0, the "
-        "median and the value that 95\u00a0% of samples stay below."
+        f"On {plural(panel.n, 'test row')}; the event happened in {percent(panel.event_rate)}. “If calibrated” is the "
+        "value of a calibrated model with the same risks. Chance keeps ICI, E50, E90 and Emax above 0: theirs is the "
+        "median, and the limit of 95\u00a0% of samples."
     )
 
 
@@ -366,12 +366,12 @@ def _show_model(fit: ShownFit, panel: RiskModelPanel, scale: Scale, limits: Limi
 
 
 BY_BINS = (
-    "Solid is the ECE in 5 to 100 bins of each kind; dashed is the debiased error, an L2 norm less the noise of the "
+    "Solid is the ECE in 5 to 100 bins of each kind. Dashed is the debiased error, an L2 norm less the noise of the "
     "bins. Where the solid line rises with the number of bins and the dashed one does not, the rise is noise."
 )
 BY_ROWS = (
-    "The mean ECE of 200 resamples of so many test rows, in 15 bins of equal width, with their central 95\u00a0% as "
-    "a band. Noise adds to the ECE of few rows."
+    "The mean ECE of 200 resamples by their number of rows, in 15 bins of equal width; the band is their central "
+    "95\u00a0%. Noise adds to the ECE of few rows."
 )
 
 

@@ -183,7 +183,10 @@ def draw(tasks: OpenTasks) -> None:
             format_func=round_percent,
             key="tasks/target",
             width=160,
-            help="Answers from the threshold on are at least so often right. All thresholds hold together with 95 %.",
+            help=(
+                "Answers at or above the threshold have at least this accuracy. All thresholds hold together with "
+                "95\u00a0%."
+            ),
         )
         thresholds = tasks.thresholds[TARGETS.index(target)]
         widgets.offer(
@@ -202,13 +205,13 @@ def draw(tasks: OpenTasks) -> None:
             "Gap, points", width=90, help="Stated minus observed."
         ),
         "interval": st.column_config.TextColumn(
-            "Interval", width=96, help="The intervals of all tasks hold together with 95 %."
+            "Interval", width=96, help="The intervals of all tasks hold together with 95\u00a0%."
         ),
         "size": st.column_config.ProgressColumn(
             "Size", min_value=0.0, max_value=max(widest, 1e-9), format=" ", width=45
         ),
         "Lacks": st.column_config.NumberColumn(
-            width=60, help="Labels that are missing for a threshold."
+            width=60, help="Labels still needed for a threshold."
         ),
         **{name: st.column_config.Column(width=width) for name, width in WIDTHS.items()},
     }

@@ -158,7 +158,7 @@ def test_sets_hold_what_was_asked_for_and_say_so(fits_to_read: OpenSession) -> N
     app = open_page(PAGE, fits_to_read)
     app.segmented_control(key="decide/question").set_value("Prediction sets").run()
     assert clean(app)
-    assert "was asked for" in app.markdown[0].value
+    assert "was requested" in app.markdown[0].value
     accuracy = (fits_to_read.test.logits.argmax(axis=1) == fits_to_read.test.labels).mean()
     assert accuracy < app.number_input(key="sets/coverage").value / 100
     assert "Calibration makes" in said(app) or "no significant difference" in said(app)

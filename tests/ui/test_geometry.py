@@ -38,7 +38,7 @@ def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -
     words = app.markdown[0].value
     assert f"{dangerous.sum()} of {len(test)} are **dangerous**" in words
     assert f"{percent(right[dangerous].mean())} of these are right" in words
-    assert f"are right in {percent(right[inside].mean())} of cases" in words
+    assert f"inside their predicted class {percent(right[inside].mean())} are right**" in words
     assert "random draw" not in said(app)
     assert "Geometric turns this into a calibrator" in said(app)
 

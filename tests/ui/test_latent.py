@@ -23,7 +23,7 @@ def sample(name: str) -> OpenSession:
 def test_one_fit_says_its_finding_first(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
     assert app.markdown[0].value.startswith("**GPcalib ")
-    assert "GPcalib is least sure at confidences about" in said(app)
+    assert "The posterior of GPcalib is widest at confidences about" in said(app)
     assert "1 and 2 posterior standard deviations" in said(app)
     assert "One temperature" in app.markdown[0].value
     assert len(charts(app)) == 1

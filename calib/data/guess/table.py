@@ -312,13 +312,13 @@ def doubt_about(first: Reading, others: Sequence[Reading], chosen: Choices) -> s
     ):
         return "the score may be a confidence or the probability of a class"
     if first.ranks[0] > SURE_OUTCOME or first.ranks[1] > SURE_OUTPUTS:
-        return "too little says so"
+        return "the names do not decide"
     if first.outcome is None:
         return ""
     single = first.outputs.is_single and not first.pairs
     varies = len(first.truth.values) > 1 or first.truth.meaning in ("truth", "label")
     if single and first.ranks[0] and not varies:
-        return "too little says so"
+        return "the names do not decide"
     if chosen.label_values is not None or chosen.event is not None:
         return ""
     directions = [
@@ -326,7 +326,7 @@ def doubt_about(first: Reading, others: Sequence[Reading], chosen: Choices) -> s
         *(r for r in others if r.outcome is first.outcome and r.strength != "open"),
     ]
     if any(r.support <= -SIGNIFICANT for r in directions):
-        return "the data speak against it"
+        return "the data contradict the names"
     if first.strength == "open" or (first.strength == "likely" and first.support < SIGNIFICANT):
         return "names do not say which class is meant"
     return ""

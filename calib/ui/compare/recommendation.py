@@ -185,8 +185,8 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
         (session.view.key, *_named(fits)),
         large=True,
         icon=":material/summarize:",
-        help="One file to hand over: the answer on one page, tables and figures, the data's hash, every setting, "
-        "and how to make it again from a shell. It opens without a network.",
+        help="One file: the recommendation, tables and figures, the data's hash, every setting, and the commands "
+        "that reproduce it. It opens without a network.",
     )
 
 

@@ -34,7 +34,7 @@ FIRST = {
         DIAGONAL + '<path d="M6 46C20 24 40 30 66 16" stroke="#0072B2" stroke-width="2.5"/>',
     ),
     "simulated-answers": (
-        "When may a language model be believed?",
+        "When can a language model's answers be trusted?",
         DIAGONAL
         + '<g fill="#0072B2" stroke="none"><circle cx="22" cy="43" r="4"/><circle cx="36" cy="40" r="4"/>'
         '<circle cx="50" cy="37" r="4"/><circle cx="62" cy="20" r="4"/></g>',
@@ -50,8 +50,8 @@ def first_page() -> None:
     left, right = st.columns([11, 10], gap="large")
     with left:
         st.write(
-            "Open what it predicted and what was true. See where it is too sure or not sure enough, and take away a "
-            "calibrator that corrects it."
+            "Upload its predictions and the true labels. See where they are overconfident or underconfident, and "
+            "download a calibrator that corrects them."
         )
         uploaders()
         st.header("Or look at a sample first")
@@ -103,6 +103,6 @@ def what_changes(before: Floats, after: Floats) -> str:
     better = np.abs(before[:, 0] - before[:, 1]) - np.abs(after[:, 0] - after[:, 1])
     (predicted, observed), calibrated = before[better.argmax()], after[better.argmax(), 0]
     return (
-        f"Of the tumours that the model gave a risk of {percent(predicted, 0)}, {percent(observed, 0)} were malignant; "
-        f"the calibrator gives them {percent(calibrated, 0)}."
+        f"Of the tumours with a predicted risk of {percent(predicted, 0)}, {percent(observed, 0)} were malignant; the "
+        f"calibrator gives them {percent(calibrated, 0)}."
     )

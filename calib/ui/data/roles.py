@@ -23,13 +23,13 @@ from calib.ui.widgets import draw_editor
 ROLES = {
     "outcome": ("outcome", "The true class of each row, or whether it happened."),
     "outputs": ("model output", "The probability or score of the event; or one column for each class."),
-    "predicted": ("predicted class", "Checks the outputs; beside a confidence it tells which answers are right."),
+    "predicted": ("predicted class", "Checks the outputs; with a confidence it decides which predictions are right."),
     "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
-    "weight": ("weight", "Weights of rows; a switch has their meaning."),
-    "time": ("date or week", "When a row was scored: Monitoring looks at one week after the other."),
+    "weight": ("weight", "Weight of the row; its meaning is chosen on Data."),
+    "time": ("date or week", "When a row was scored: Monitoring judges one week after the other."),
     "group": ("group", "Its values are compared with each other."),
-    "features": ("feature", "Inputs of the model, for methods that look at them."),
-    "split": ("calibration or test", "Says which rows calibrators learn from."),
+    "features": ("feature", "Inputs of the model, for methods that use them."),
+    "split": ("calibration or test", "Marks the rows that calibrators are fitted on."),
     "ignore": ("ignored", "Left alone."),
 }  # fmt: skip
 """Title and meaning of each role in the grid."""

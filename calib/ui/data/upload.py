@@ -100,8 +100,9 @@ def uploaders() -> None:
         f"Outputs and labels, in one file or in several: {FORMATS}",
         "upload/main",
         help="A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) "
-        "with labels: logits, probabilities or log-probabilities. Labels, a test set, and features (rows of numbers, "
-        "or images with a training set as train_features and train_labels) may lie in files of their own.",
+        "with labels: logits, probabilities or log-probabilities. Labels, a test set and features may lie in "
+        "files of their own. Features are rows of numbers, or images with a training set as train_features and "
+        "train_labels.",
     )
     show_limits()
     by_role = files_by_role(files)
@@ -141,7 +142,7 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
             elif chosen:
                 by_role[chosen] = file
     if SOURCE not in by_role:
-        st.warning("None of the files holds the model outputs. Say which one does.")
+        st.warning("None of the files contains model outputs. Choose the one that does.")
     return {role: by_role[role] for role in titles if role in by_role}
 
 

@@ -342,8 +342,8 @@ def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
         ("decision curve", fit.key, cut, top),
         partial(decision_curves, curves, cut),
         "decision-curve",
-        "Net benefit is the share of events acted on minus the share of false alarms, each false alarm counted as "
-        "t / (1 − t) at a threshold t (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "
+        "Net benefit is the share of events acted on minus the weighted share of false alarms. At a threshold t a "
+        "false alarm weighs t / (1 − t) (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "
         "acting by the model is better than acting on none and on all. The band is the 95\u00a0% interval of "
         f"{fit.title}.",
     )

@@ -176,11 +176,11 @@ def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
         ("risk figure", closer.key, accepted),
         partial(risk_diagram, [(fit.title, curve_of(fit), fit.style) for fit in drawn], accepted),
         "risk-coverage",
-        "Risk-coverage curve: inputs are answered in the order of their confidence, and the line is the error among "
-        "those answered so far, at the right end that of all. A lower line puts wrong predictions further back. The "
-        f"band is the 95\u00a0% interval of {closer.title}; dots are the best possible order of its predictions. A "
-        "symbol marks the last place within the error you accept. Maps that keep the order of the confidences cannot "
-        "change the line.",
+        "Risk-coverage curve: inputs are answered in the order of their confidence. The line is the error among "
+        "those answered so far; at the right end all are answered. A lower line puts wrong predictions further back. "
+        f"The band is the 95\u00a0% interval of {closer.title}; dots are the best possible order of its predictions. "
+        "A symbol marks the last place within the error you accept. Maps that keep the order of the confidences "
+        "cannot change the line.",
     )
     points = [(fit, answerable(curve_of(fit), accepted)) for fit in fits]
     show_table(
@@ -227,7 +227,7 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     rows_count_once(session.test.confirmed_weights)
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
-        "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "
-        "one with 95\u00a0% confidence whichever threshold that ends at (fixed-sequence testing). Rows must be "
-        "independent and come as the test rows do."
+        "Here thresholds are tested from the strictest on until one fails (fixed-sequence testing). With 95\u00a0% "
+        "confidence the error at the last that passes is at most the accepted one. Rows must be independent and come "
+        "as the test rows do."
     )

@@ -68,13 +68,13 @@ def choose_coverage(begin: float) -> tuple[float, bool]:
         persist_state="session",
         width=230,
         format="%g",
-        help="The promise holds on average over rows that come as the test rows do.",
+        help="The coverage is guaranteed on average over rows that come as the test rows do.",
     )
     per_class = st.toggle(
         "Within each class",
         key="sets/per class",
         persist_state="session",
-        help="One quantile for each class, so that the promise holds for each by itself; sets become larger.",
+        help="One quantile for each class, so that the coverage is guaranteed within each; sets become larger.",
     )
     return 1.0 - coverage / 100.0, per_class
 
@@ -98,9 +98,9 @@ def show_sets(title: str, comparison: SetsBeside, alpha: float) -> None:
         low, high = map(percent, scores.expected)
         expected = f"; on this number of rows {low} to {high} is expected"
     st.markdown(
-        f"Sets of {title} hold **{number(scores.mean_size.value)} classes** {_ends(scores.mean_size)} on average. They "
-        f"hold the label in **{percent(scores.coverage.value)}** ({percents(scores.coverage)}) of rows, where "
-        f"{round_percent(1 - alpha)} was asked for{expected}. {percent(scores.single.value)} hold one class alone. "
+        f"Sets of {title} hold **{number(scores.mean_size.value)} classes** {_ends(scores.mean_size)} on average. "
+        f"They hold the label in **{percent(scores.coverage.value)}** ({percents(scores.coverage)}) of rows, where "
+        f"{round_percent(1 - alpha)} was requested{expected}. {percent(scores.single.value)} hold one class alone. "
         f"{_change(comparison)}"
     )
     if sets.per_class and len(sets.always):
@@ -156,7 +156,8 @@ def by_class(names: tuple[str, ...], comparison: SetsBeside) -> None:
         "class",
     )
     st.caption(
-        "The promise is one on average over all rows: without quantiles of their own some classes are covered less."
+        "The coverage is guaranteed on average over all rows: without quantiles of their own some classes are "
+        "covered less."
     )
 
 

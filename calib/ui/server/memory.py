@@ -40,8 +40,8 @@ def admit(*things: Any) -> None:
                     "error",
                     "session_full",
                     (
-                        f"With these data you would hold {megabytes(size)} of memory and temporary files, "
-                        f"and one visitor may hold {megabytes(MOST_OF_ONE)} of this server's."
+                        f"These data need {megabytes(size)} of memory and temporary files; the limit of one visitor "
+                        f"is {megabytes(MOST_OF_ONE)}."
                     ),
                     "Upload fewer rows: 20,000 are plenty to calibrate.",
                 )

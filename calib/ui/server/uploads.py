@@ -77,7 +77,7 @@ def uploaders(
     """A place for files of at most :data:`LARGEST` MB, and those that were put there, each at its beginning."""
     if not takes_uploads(st.context.headers.get("Host", "")):
         st.info(
-            "This server reads files of its own machine alone: its system cannot close in what reads them."
+            "This server reads files of its own machine alone: its system cannot isolate the process that reads them."
         )
         return []
     value = st.file_uploader(
@@ -93,9 +93,9 @@ def uploaders(
     present = [uploads[file.file_id] for file in current]
     if None in present:
         st.error(
-            f"There is no room for this file: your uploaded files may take {megabytes(MOST_OF_ONE)} together, of which "
-            f"a small file counts {megabytes(LEAST)}, or the server's disk is full. Remove files that you no longer "
-            "need, or try again in some minutes.",
+            f"There is no room for this file: your uploaded files may take {megabytes(MOST_OF_ONE)} together (each at "
+            f"least {megabytes(LEAST)}), or the server's disk is full. Remove files that you no longer need, or try "
+            "again in some minutes.",
             icon=":material/error:",
         )
     if _files(st.session_state[key], DeletedFile):
