@@ -150,7 +150,7 @@ MOST_NAMED = 3
 
 
 def note(options: Options, view: View) -> str:
-    """Meaning of the numbers above the diagrams."""
+    """Meaning of the numbers beneath the diagrams."""
     of = f"P({escape_markdown(view.event_name or 'event')})" if view.is_event else "the confidence"
     of = of if options.target is None else "this class's probability"
     return (
@@ -160,7 +160,7 @@ def note(options: Options, view: View) -> str:
 
 
 def scores(fit: ShownFit, options: Options) -> str:
-    """The line above a diagram: its ECE with the NLL, and the test without bins."""
+    """The line beneath a diagram: its ECE with the NLL, and the test without bins."""
     error = error_of(fit, options)
     ends = f"95\u00a0%: {brief(error.low)} to {brief(error.high)}"
     parts = [f"{_error_name(fit, options)} **{brief(error.value)}** ({ends})"]
@@ -222,7 +222,6 @@ def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> 
                 marked = (float(means[0]), float(means[1]))
             with st.container(width=side, gap="xxsmall"):
                 widgets.method_title(fit.title, fit.style)
-                st.markdown(scores(fit, options))
                 draw = partial(
                     reliability_diagram,
                     parts,
@@ -242,6 +241,7 @@ def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> 
                     explain_diagram(view, parts),
                     partial(_choose_bin, fit, options),
                 )
+                st.markdown(scores(fit, options))  # beneath, since it wraps in some columns alone
     intervals = describe_intervals(chosen[0].evaluation.n_clusters)
     ring = "Rings show where the selected rows lie." if rows is not None else ""
     st.caption(" ".join(filter(None, (note(options, view), intervals, ring))))

@@ -157,3 +157,11 @@ def test_the_error_is_shown_in_other_bins_and_on_fewer_rows(fits_to_read: OpenSe
     assert by_bins[1]["customdata"][0] == [5, pytest.approx(error, rel=1e-5)]
     assert len(by_rows) == 4, "a band and a line for each of two methods"
     assert "In 5 to 100 bins of 4 kinds the ECE is" in said(app)
+
+
+def test_diagrams_side_by_side_begin_at_one_height(fits_to_read: OpenSession) -> None:
+    elements = [part for part in with_all(fits_to_read).main if not hasattr(part, "children")]
+    places = [k for k, part in enumerate(elements) if part.type == "plotly_chart"]
+    assert len(places) > 1
+    # Whatever wraps in some columns alone stands beneath: above is the name of the method in one line.
+    assert all(elements[k - 1].type == "html" for k in places)
