@@ -107,7 +107,9 @@ def verdict(checked: Checked, findings: Mapping[str, Finding], chosen: Remedy) -
     if first == "skill":
         return f"{sentences.worse(rows)} {chosen.sentence}"
     if first == "groups":
-        return f"{sentences.right_on_average(findings['groups'])} {chosen.sentence}"
+        return (
+            f"{sentences.wrong_for_groups(findings['level'], findings['groups'])} {chosen.sentence}"
+        )
     return f"{findings[first].sentence} {chosen.sentence}"
 
 

@@ -87,9 +87,9 @@ def other_order(accuracy: float, other: float) -> str:
 def everybody(rows: AuditRows) -> str:
     """Describe the baseline of class frequencies."""
     if rows.view.is_event:
-        return f"giving everybody {percent(rows.sample.mean(rows.observed))}"
+        return f"giving every row {percent(rows.sample.mean(rows.observed))}"
     if rows.is_binary:
-        return f"giving every answer {percent(rows.sample.mean(rows.observed))}"
+        return f"a confidence of {percent(rows.sample.mean(rows.observed))} for every answer"
     return "the class frequencies alone"
 
 
@@ -275,7 +275,8 @@ def rows(rows: AuditRows, events: int, visible: float) -> str:
 def by_group(column: str, gain: Estimate) -> str:
     """Describe the gain of a map for each group."""
     name = single_line(column)
-    return f"A map for each value of {name} (by_group) corrects that, by {number(gain.value)} nats a row."
+    amount = f"{number(gain.value)} nats a row {within(gain.interval())}"
+    return f"A map for each value of {name} (by_group) corrects that, by {amount}."
 
 
 def do_not_use(rows: AuditRows, nothing: bool) -> str:
@@ -291,13 +292,15 @@ def worse(rows: AuditRows) -> str:
     )
 
 
-def right_on_average(finding: Finding) -> str:
-    """Verdict on groups that are off where the level is fine."""
+def wrong_for_groups(level: Finding, finding: Finding) -> str:
+    """Verdict on groups that are off where the level is no problem; it opens with the level's own words."""
+    lead = level.sentence.partition(":")[0]
+    off = [group for group in finding.groups if not group.gap.low <= 0.0 <= group.gap.high]
     named = [
         f"{single_line(group.name)} ({points(group.gap.value)} points)"
-        for group in finding.groups[:2]
+        for group in (off or finding.groups)[:2]
     ]
-    return f"Right on average, wrong for {listed(named)}."
+    return f"{lead}, wrong for {listed(named)}."
 
 
 def weighted_level(rows: AuditRows) -> str:
@@ -314,7 +317,8 @@ def weighted_level(rows: AuditRows) -> str:
 def no_problem(rows: AuditRows, findings: Mapping[str, Finding]) -> str:
     """Verdict without a problem."""
     cautions = [name for name, finding in findings.items() if finding.severity == "caution"]
-    lead = f"No problem found ({ranks(rows)})"
+    unseen = "" if rows.groups else "; no groups were given"
+    lead = f"No problem found ({ranks(rows)}{unseen})"
     if findings["rows"].severity == "caution":
         return f"{lead}, but few rows decide little: {findings['rows'].sentence}"
     first = next(

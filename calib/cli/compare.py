@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from calib.auditing import audit
 from calib.auditing.checks import describe_level
 from calib.auditing.compare import Comparison
 from calib.auditing.compare import compare as compare_methods
@@ -162,7 +163,7 @@ def _methods(
 ) -> dict[str, Calibrator]:
     """Methods to compare: at their defaults by name, those with parameters by their titles.
 
-    Presets leave out methods whose arrays the data do not hold.
+    Presets leave out methods whose arrays the data do not hold, and have the one by which the audit's remedy begins.
     """
     offered = presets(data)
     chosen = {
@@ -172,12 +173,20 @@ def _methods(
         "": [],
     }
     requested = ("" if explicit else "fast") if names is None else names
+    column = ""
+    if requested in ("fast", "recommended", "all"):
+        audited = audit(data)
+        column = audited.column
+        chosen[requested] += [name for name in audited.methods[:1] if name not in chosen[requested]]
     listed = (
         chosen[requested]
         if requested in chosen
         else [name.strip() for name in requested.split(",")]
     )
-    methods = {name: arguments.unfitted_calibrator(name, {}, seed) for name in listed}
+    of_name = {"by_group": {"column": column}} if column else {}
+    methods = {
+        name: arguments.unfitted_calibrator(name, of_name.get(name, {}), seed) for name in listed
+    }
     for name, params in explicit:
         unfitted = arguments.unfitted_calibrator(name, params, seed)
         # The command's own seed is that of all methods, and no part of a title.

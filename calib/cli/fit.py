@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,6 +95,9 @@ def fit(
         arguments.warn_of_leak(data, output)
     if audited.of("remedy").severity == "problem":
         output.note(audited.verdict, "warning")
+    if audited.column and name != "by_group":
+        by_group = shlex.quote(f"by_group:column={audited.column}")
+        output.note(f"{audited.of('remedy').sentence} To fit it: --method {by_group}.", "note")
     if name == "auto":
         output.note(AUTO, "note")
     output.say(f"Saved to {out}.", file=out)

@@ -230,7 +230,7 @@ def summary(
         )
     notes = [f"{row.title}: {row.failed}" for row in rows if row.failed and recommendation is None]
     starred = any(cell.is_best for row in rows for cell in row.cells.values())
-    legend = f"{'* best value; b' if starred else 'B'}rackets hold 95 % intervals."
+    legend = f"{'* best value of a method; b' if starred else 'B'}rackets hold 95 % intervals."
     paragraphs = verdict_paragraphs(table, recommendation, judged)
     return "\n".join([*aligned(lines), "", legend, *notes, "", *paragraphs])
 

@@ -244,7 +244,8 @@ def _keep(advice: Recommendation, title: Title, bold: Title) -> Iterator[str]:
 def _take(advice: Recommendation, title: Title, bold: Title) -> Iterator[str]:
     if advice.by_group:
         yield bold(f"Correct by group: take {title(advice.method)}.")
-        yield "No map for all rows is as good; new rows need their group."
+        shown = advice.off is None
+        yield f"{'No map for all rows is as good; new' if shown else 'New'} rows need their group."
     else:
         yield bold(f"Take {title(advice.method)}.")
     if advice.changes is not None:

@@ -145,7 +145,10 @@ def read_problems(source: Source, cluster: str | None, labels: Source | None) ->
             kind, problems = "models", {**dict(shapes.models(columns))}
         if not problems:
             reason = f"{contents.name} holds one problem, or none: {listed([*columns])}."
-            action = "Name pairs of columns as fraud and fraud_p, or read it by calib.load."
+            action = (
+                "Name pairs of columns as fraud and fraud_p. One problem is judged by calib audit; the app's page "
+                "Decide certifies its threshold."
+            )
             raise InvalidUpload("tasks", reason, action)
         if ids is not None:
             _refuse_twins(_keyed(columns, [ids, *keys]), contents.name)

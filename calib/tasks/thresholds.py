@@ -196,4 +196,6 @@ def _uncertified(guarantee: Guarantee) -> tuple[str, int | None]:
     needed = answered
     while needed < MOST_LABELS and bdtr(math.ceil(wrong / answered * needed), needed, risk) > delta:
         needed = math.ceil(needed * 1.02)
-    return reason, math.ceil(n * needed / answered) - n
+    missing = math.ceil(n * needed / answered) - n
+    digit = 10 ** max(0, math.floor(math.log10(max(missing, 1))) - 1)  # two digits of an estimate
+    return reason, math.ceil(missing / digit) * digit

@@ -15,8 +15,9 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 import calib
+from calib.auditing import sentences
 from calib.auditing.checks import CHECK_ERROR, Checked, check_level, describe_groups, excludes
-from calib.auditing.findings import Audit
+from calib.auditing.findings import Audit, Finding, GroupFinding
 from calib.auditing.groups import (
     JudgedGroups,
     contrast,
@@ -32,6 +33,7 @@ from calib.cli import main
 from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import Estimate
 from calib.numerics import log_softmax, sigmoid, softmax
 from calib.registry import METHODS, calibrator
@@ -247,14 +249,14 @@ def test_a_level_that_alone_is_wrong_needs_a_shift_of_the_log_odds(rng):
 
 
 def test_a_rare_event_that_is_too_extreme_needs_an_intercept(rng):
-    """As insurance policies: ranks, too low, far too spread; worse than giving everybody the rate."""
+    """As insurance policies: ranks, too low, far too spread; worse than giving every row the rate."""
     x = rng.normal(0.0, 1.0, 6000)
     happened = rng.random(6000) < sigmoid(-3.0 + 0.9 * x)
     found = audit(sigmoid(-6.0 + 3.0 * x), happened)
-    assert found.of("skill").sentence.startswith("Worse than giving everybody")
+    assert found.of("skill").sentence.startswith("Worse than giving every row")
     assert severity(found)["spread"] == severity(found)["level"] == "problem"
     assert found.methods[0] == "platt"
-    assert "worse than giving everybody" in found.verdict and "Ranks usefully" in found.verdict
+    assert "worse than giving every row" in found.verdict and "Ranks usefully" in found.verdict
 
 
 @pytest.mark.parametrize(("factor", "word"), [(2.0, "extreme"), (0.4, "moderate"), (1.0, "")])
@@ -268,7 +270,7 @@ def test_risks_may_be_too_extreme_without_a_gap_on_average(rng, factor, word):
 
 def test_a_model_that_knows_nothing_is_not_to_be_used(rng):
     found = audit(sigmoid(rng.normal(0.1, 0.4, 4500)), rng.random(4500) < 0.54)
-    assert found.verdict.startswith("Do not use: no better than giving everybody")
+    assert found.verdict.startswith("Do not use: no better than giving every row")
     assert severity(found)["skill"] == "problem"
     assert severity(found)["spread"] == "untested"
     assert not found.methods
@@ -285,6 +287,25 @@ def test_a_model_that_is_fair_on_average_is_wrong_by_group(rng):
     assert "Female × Black" in {group.name for group in found.of("groups").groups}
     assert found.verdict.startswith("Right on average, wrong for ")
     assert "A map for each value of sex" in found.verdict
+
+
+def test_the_verdict_on_groups_says_nothing_that_its_findings_deny():
+    """The level's own words, and of the groups that differ from the rest only those that are themselves off."""
+    off = GroupFinding("north", 900, 0.1, 0.13, Interval(0.03, 0.02, 0.04), "problem")
+    right = GroupFinding("south", 900, 0.1, 0.09, Interval(-0.012, -0.025, 0.001), "problem")
+    level = Finding("level", "caution", "On average slightly too low: 10 % predicted.")
+    groups = Finding("groups", "problem", "", groups=(right, off))
+    assert (
+        sentences.wrong_for_groups(level, groups)
+        == "On average slightly too low, wrong for north (+3.0 points)."
+    )
+
+
+def test_a_verdict_without_groups_says_that_none_were_given(rng):
+    p, happened = calibrated(rng, 3000)
+    found = audit(p, happened)
+    assert not found.of("groups").groups and "no groups were given" in found.verdict
+    assert "given" not in audit(p, happened, groups=rng.choice(["a", "b"], 3000)).verdict
 
 
 def test_every_further_column_of_a_table_is_judged(rng, tmp_path):

@@ -117,7 +117,7 @@ def test_fit_and_check_repeat_what_the_audit_says_of_a_model_without_skill(tmp_p
     out = tmp_path / "c.zip"
     assert run("fit", tmp_path / "t.csv", "--method", "platt", "--out", out) == 0
     said = capsys.readouterr().out
-    assert "warning: Do not use: no better than giving everybody" in said
+    assert "warning: Do not use: no better than giving every row" in said
     with zipfile.ZipFile(out) as bundle:
         card = bundle.read("MODEL_CARD.md").decode()
     assert "**Audit of the raw model**: Do not use: no better than" in card

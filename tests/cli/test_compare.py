@@ -12,6 +12,7 @@ import pytest
 from calib.cli import main
 from calib.evaluation import SCORES
 from calib.formatting import number
+from calib.numerics import sigmoid
 from tests.reporting.conftest import Reading
 
 
@@ -124,3 +125,24 @@ def test_groups_stand_in_a_line_where_the_file_has_a_column_of_them(
     assert run_line("compare loans.csv --methods temperature") == 0
     printed = capsys.readouterr().out
     assert "by group" not in printed and "calib audit" not in printed
+
+
+def test_commands_offer_the_map_by_group_that_the_audit_names(tmp_path, monkeypatch, capsys):
+    """A file whose groups are off has one remedy, whichever command one begins with."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    x = rng.normal(-1.0, 1.2, 6000)
+    region = rng.choice(["north", "south", "north west"], 6000, p=[0.4, 0.4, 0.2])
+    defaults = rng.random(6000) < sigmoid(x + np.where(region == "south", -0.8, 0.6))
+    columns = {"pd": sigmoid(x), "default": defaults.astype(int), "sales region": region}
+    pd.DataFrame(columns).to_csv("loans.csv", index=False)
+    assert run_line("audit loans.csv") == 0
+    assert "A map for each value of sales region (by_group)" in capsys.readouterr().out
+    assert run_line("compare loans.csv") == 0
+    printed = capsys.readouterr().out
+    assert "Correct by group: take By group" in printed and "Keep the model" not in printed
+    assert run_line("fit loans.csv --method temperature --out c.npz") == 0
+    notes = " ".join("".join(capsys.readouterr()).split())
+    assert "To fit it: --method 'by_group:column=sales region'." in notes
+    assert run_line("fit loans.csv --method 'by_group:column=sales region' --out c.npz") == 0
+    assert "To fit it" not in "".join(capsys.readouterr())
