@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.calibrators.one_vs_rest import top_log_odds
 from calib.errors import CalibrationError
 from calib.export.predict import load
 from calib.export.provenance import exported
@@ -44,9 +43,9 @@ ONE_SCORE = ("platt", "beta", "quadratic", "spline", "isotonic", "bayes_iso", "e
              "scaling_binning", "imax", "venn_abers")  # fmt: skip
 
 FORMS: dict[str, list[dict[str, Any]]] = {
-    **{name: [{}, {"share_classes": False}, {"classes": "top"}] for name in ONE_SCORE},
-    "platt": [{}, {"share_classes": False}, {"classes": "top"}, {"input": "score"}],
-    "isotonic": [{}, {"share_classes": False}, {"classes": "top"}, {"centred": True}],
+    **{name: [{}, {"share_classes": False}] for name in ONE_SCORE},
+    "platt": [{}, {"share_classes": False}, {"input": "score"}],
+    "isotonic": [{}, {"share_classes": False}, {"centred": True}],
     "gpcalib": [{"prediction": way} for way in ("draws", "mean")]
     + [{"inputs": "probs"}, {"monotone": True}],
 }
@@ -68,9 +67,7 @@ def near_steps(given: ExportedCalibrator, rows: Floats) -> Any:
     edges = [each.edges for each in getattr(fitted, "maps_", []) if hasattr(each, "edges")]
     if not edges:
         return np.zeros(len(rows), dtype=bool)
-    log_odds = (
-        top_log_odds(rows)[:, None] if fitted.classes == "top" else one_vs_rest_log_odds(rows)
-    )
+    log_odds = one_vs_rest_log_odds(rows)
     known = np.unique(np.concatenate(edges))
     after = np.clip(np.searchsorted(known, log_odds), 1, len(known) - 1)
     away = np.minimum(np.abs(log_odds - known[after - 1]), np.abs(log_odds - known[after]))

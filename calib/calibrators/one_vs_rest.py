@@ -1,4 +1,4 @@
-"""Binary calibrators for many classes: one-vs-rest with a shared map or class-wise maps, or on the top class alone."""
+"""Binary calibrators for many classes: one-vs-rest with a shared map or class-wise maps."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from calib.numerics import (
     PREDICTED_ENTRIES,
     Floats,
     Ints,
-    logsumexp,
     one_vs_rest_log_odds,
     sigmoid,
     softmax,
 )
-from calib.parameters import ROUNDING, param, unusable
+from calib.parameters import param, unusable
 
 Bools = npt.NDArray[np.bool_]
 
@@ -67,21 +66,10 @@ class OneVsRest(Calibrator):
     a class that holds none or all of the calibration rows keeps what temperature scaling of all rows gives it, which
     is finite and never makes a row sum to zero; of two classes, its raw probability. A row whose mapped values sum to
     zero keeps its probabilities before the map.
-
-    With ``classes="top"`` (top-versus-all; Le Coz et al., Confidence Calibration of Classifiers with Many Classes,
-    NeurIPS 2024) one map takes the confidence in the predicted class to the chance that it is right. The other classes
-    share the rest in proportion to what the model gives them, none more than the predicted class, which so is kept; the
-    confidence is at least 1 / n_classes for the same reason.
     """
 
     share_classes: bool = param(
         True, help="One map for all classes (shared map) instead of one for each (class-wise)."
-    )
-    classes: str = param(
-        "one_vs_rest",
-        choices=("one_vs_rest", "top"),
-        help="Map each class against the rest, or only the confidence in the predicted class (top-versus-all); the "
-        "other classes then share the rest in proportion, and every prediction is kept.",
     )
     normalize: bool = param(
         True, help="Divide each row by its sum; without it rows need not sum to one."
@@ -117,8 +105,6 @@ class OneVsRest(Calibrator):
     # -- the contract ----------------------------------------------------------------------------------
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        if self.classes == "top":
-            return self.traits | {EQUIVARIANT, ROWS_SUM_TO_ONE, KEEPS_ACCURACY, KEEPS_RANKING}
         promised = set(self.traits)
         if self.mirrored or n_classes > 2:
             promised.add(EQUIVARIANT)
@@ -141,8 +127,6 @@ class OneVsRest(Calibrator):
         return notes
 
     def _why_unmapped(self) -> str:
-        if self.classes == "top":
-            return "All predictions of the calibration rows are right, or all wrong: their confidence stays as it is."
         if self.n_classes_ == 2:
             return "All calibration rows are of one class: the probabilities stay the raw ones."
         return (
@@ -151,13 +135,7 @@ class OneVsRest(Calibrator):
         )
 
     def variant(self, n_classes: int) -> str:
-        changed = [
-            change
-            for change in self._changed()
-            if not change.startswith(("share_classes=", "classes="))
-        ]
-        if self.classes == "top":
-            return ", ".join(["top class", *changed])
+        changed = [change for change in self._changed() if not change.startswith("share_classes=")]
         sharing = "shared map" if self.share_classes else "class-wise"
         return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
 
@@ -169,7 +147,7 @@ class OneVsRest(Calibrator):
         self.temperature_ = 1.0
         if self.scales_first and n_classes > 2:
             self.temperature_ = best_temperature(logits, labels, weights)
-        log_odds, positives = self._pairs(self._scaled(logits), labels)
+        log_odds, positives = one_vs_rest_pairs(self._scaled(logits), labels)
         log_odds[(log_odds > -LEAST_LOG_ODDS) & (log_odds < LEAST_LOG_ODDS)] = 0.0
         n_columns = log_odds.shape[1]
         weight = len(labels) if weights is None else float(weights.sum())
@@ -197,8 +175,6 @@ class OneVsRest(Calibrator):
 
     def _predict(self, logits: Floats) -> Floats:
         logits = self._scaled(logits)
-        if self.classes == "top":
-            return filled_in_proportion(logits, _applied(self.maps_[0], top_log_odds(logits)))
         probs = self._mapped(logits)
         if self.n_classes_ == 2:
             return probs
@@ -214,8 +190,6 @@ class OneVsRest(Calibrator):
     def steps(self) -> list[Step]:
         scaled = self.scales_first and self.temperature_ != 1.0
         start: list[Step] = [{"step": "affine", "scale": 1 / self.temperature_}] if scaled else []
-        if self.classes == "top":
-            return [*start, {"step": "top", "steps": _steps_of(self.maps_)}]
         if self.n_classes_ == 2:
             difference = {"step": "matrix", "matrix": np.array([[-1.0, 1.0]])}
             both = {
@@ -266,7 +240,7 @@ class OneVsRest(Calibrator):
         if self.n_classes_ == 2:
             return True
         unscaled = self._map_of(k) is not None and not self.scales_first
-        return self.classes != "top" and (unscaled or self.temperature_ == 1.0)
+        return unscaled or self.temperature_ == 1.0
 
     def class_map(self, log_odds: Floats, k: int) -> Floats:
         """Probability that the fitted map of class ``k`` gives to its log-odds against the rest, before normalisation.
@@ -282,12 +256,6 @@ class OneVsRest(Calibrator):
         return self.maps_[k if len(self.maps_) > 1 else 0]
 
     # -- steps of the fit and of the prediction --------------------------------------------------------
-
-    def _pairs(self, logits: Floats, labels: Ints) -> tuple[Floats, Bools]:
-        """Log-odds that maps take and whether they came true, both (n, n_classes), or (n, 1) where there is one map."""
-        if self.classes == "top":
-            return top_log_odds(logits)[:, None], (np.argmax(logits, axis=1) == labels)[:, None]
-        return one_vs_rest_pairs(logits, labels)
 
     def _scaled(self, logits: Floats) -> Floats:
         """The logits that the maps are for."""
@@ -334,65 +302,6 @@ def one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, Bools]:
     positives = np.zeros(logits.shape, dtype=bool)
     positives[np.arange(len(labels)), labels] = True
     return one_vs_rest_log_odds(logits), positives
-
-
-def top_log_odds(logits: Floats) -> Floats:
-    """Log-odds of the class with the largest logit against all others, shape (n,)."""
-    top, rest = _without_top(logits)
-    return logits[np.arange(len(logits)), top] - logsumexp(rest, axis=1)
-
-
-def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
-    """Probabilities with these confidences in the predicted classes; the others share the rest as the model has them.
-
-    No class gets more than the predicted one, which so is kept: where its confidence is below what the runner-up would
-    get, the classes above it are held at it and the further ones take what is left. Classes with equally large logits
-    get equal probabilities. Le Coz et al. (2024) leave the other classes open.
-
-    Parameters
-    ----------
-    logits : (n, n_classes) array.
-    confidence : (n,) in [0, 1], taken as 1 / n_classes where it is below.
-
-    Returns
-    -------
-    (n, n_classes), rows sum to one.
-    """
-    rows, (top, rest) = np.arange(len(logits)), _without_top(logits)
-    confidence = np.clip(confidence, 1 / logits.shape[1], 1.0)
-    probs = softmax(rest) * (1 - confidence)[:, None]
-    over = np.flatnonzero(probs.max(axis=1) > confidence)
-    if over.size:
-        probs[over] = _capped(rest[over], confidence[over][:, None])
-    probs[rows, top] = confidence
-    tied = logits == logits[rows, top][:, None]
-    several = np.flatnonzero(tied.sum(axis=1) > 1)
-    if several.size:
-        part = probs[several]
-        among = tied[several]
-        mean = part.mean(axis=1, keepdims=True, where=among)
-        probs[several] = np.where(among, mean, part)
-    return probs
-
-
-def _without_top(logits: Floats) -> tuple[Ints, Floats]:
-    """The predicted classes, and a copy of the logits without theirs, -inf in their places."""
-    top = np.argmax(logits, axis=1)
-    rest = logits.copy()
-    rest[np.arange(len(logits)), top] = -np.inf
-    return top, rest
-
-
-def _capped(rest: Floats, most: Floats) -> Floats:
-    """Distribute the rest beside ``most`` in proportion to the exponentials of ``rest``, no entry above ``most``."""
-    fixed = np.zeros(rest.shape, dtype=bool)
-    while True:
-        remaining = np.maximum(1 - most * (1 + fixed.sum(axis=1, keepdims=True)), 0.0)
-        probs = np.where(fixed, most, softmax(np.where(fixed, -np.inf, rest)) * remaining)
-        over = ~fixed & (probs > most * (1 + ROUNDING))  # never all: most is at least 1 / n_classes
-        if not over.any():
-            return np.minimum(probs, most)
-        fixed |= over
 
 
 def platt_targets(n_positive: float, n_negative: float) -> tuple[float, float]:

@@ -46,7 +46,7 @@ class ScalingBinning(OneVsRest):
     weighted: ClassVar[bool] = False
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        shared = self.share_classes and self.classes != "top" and self.n_classes_ > 2
+        shared = self.share_classes and self.n_classes_ > 2
         n_bins = self.n_bins * (self.n_classes_ if shared else 1)
         curve = platt_map(log_odds, positives)
         ordered = np.sort(log_odds)

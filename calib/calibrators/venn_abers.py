@@ -110,7 +110,7 @@ class VennAbers(OneVsRest):
     @property
     def gives_pairs(self) -> bool:
         """Return whether the fit has a pair of probabilities for each row, see :meth:`predict_pair`."""
-        return self.n_classes_ == 2 and self.classes != "top" and self.maps_[0] is not None
+        return self.n_classes_ == 2 and self.maps_[0] is not None
 
     def predict_pair(self, outputs: Any) -> tuple[Floats, Floats]:
         """The probabilities p0 and p1 of class 1, with the row counted as class 0 and as class 1; both (n,).
@@ -130,7 +130,7 @@ class VennAbers(OneVsRest):
         Raises
         ------
         CalibrationError
-            For more than two classes, for maps of the predicted class, and where the fit saw one class only.
+            For more than two classes, and where the fit saw one class only.
 
         Examples
         --------
@@ -145,9 +145,9 @@ class VennAbers(OneVsRest):
         logits = self.to_logits(outputs)
         if not self.gives_pairs:
             raise CalibrationError(
-                "Venn-Abers gives pairs of probabilities for two classes, with rows of both in the calibration set and "
-                f"classes='one_vs_rest'; this fit has {self.n_classes_} classes, classes={self.classes!r} and "
-                f"{self.n_classes_ - self.unmapped_classes_} of them with a map. Take predict_proba."
+                "Venn-Abers gives pairs of probabilities for two classes with calibration rows of both; this fit has "
+                f"{self.n_classes_} classes, {self.n_classes_ - self.unmapped_classes_} of them with a map. Take "
+                "predict_proba."
             )
         return self.maps_[0].pair(np.asarray(logits[:, 1], float) - np.asarray(logits[:, 0], float))
 

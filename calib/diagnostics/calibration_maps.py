@@ -120,11 +120,10 @@ def class_pairs(
 def posterior_map(calibrator: BayesIso, k: int | None = 1) -> BayesIsoMap | None:
     """Posterior of a fitted Bayes-Iso for the map of class ``k``, or of all; None where it had nothing to learn from.
 
-    Figures 4 and 6 of Allikivi and Kull (2019) draw it. None too where it has a map of the predicted class's confidence
-    in place of class ``k``'s.
+    Figures 4 and 6 of Allikivi and Kull (2019) draw it.
     """
     learned = calibrator.maps_[k or 0 if len(calibrator.maps_) > 1 else 0]
-    if learned is None or calibrator.classes == "top":
+    if learned is None:
         return None
     seen: BayesIsoMap = learned
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen

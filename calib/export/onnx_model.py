@@ -75,24 +75,8 @@ class Graph:
         """Largest number of each row, (n, 1)."""
         return self.ReduceMax(x, [1])
 
-    def as_long_as(self, body: Callable[[str], tuple[str, str]], flags: str) -> str:
-        """Loop over booleans (n, m) with ``body``, which gives whether to go on and the next booleans."""
-        outside = self.nodes
-        self.nodes = []
-        number = self.name()
-        go_on = self.name()
-        zeros = self.name()
-        ends = body(zeros)
-        inside, self.nodes = self.nodes, outside
-        begin = [_value(number, TensorProto.INT64, []), _value(go_on, TensorProto.BOOL, [])]
-        end = [_value(ends[0], TensorProto.BOOL, []), _value(ends[1], TensorProto.BOOL)]
-        nested = helper.make_graph(
-            inside, self.name(), [*begin, _value(zeros, TensorProto.BOOL, ["n", "m"])], end
-        )
-        return self.Loop("", np.array(True), flags, body=nested)
 
-
-def _value(name: str, dtype: int, shape: Sequence[int | str] | None = None) -> ValueInfoProto:
+def _value(name: str, dtype: int, shape: Sequence[int | str] | None) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
@@ -157,18 +141,14 @@ def _mix(g: Graph, x: str, weights: Sequence[Any], parts: Sequence[list[Step]]) 
     return first
 
 
-def _without_top(g: Graph, x: str) -> tuple[str, str, str]:
-    """Place of the first largest value of each row, x with -inf there, and the log-sum of the others, (n, 1)."""
+def _log_odds(g: Graph, x: str) -> str:
+    """Log-odds of each class against the rest."""
+    x = g.Sub(x, g.row_max(x))
     top = g.ArgMax(x, axis=1, keepdims=1)
     below = g.Sub(g.Mul(g.Cast(top, to=TensorProto.DOUBLE), 0.0), np.inf)
     others = g.ScatterElements(x, top, below, axis=1)
     second = g.row_max(others)
-    return top, others, g.Add(second, g.Log(g.row_sum(g.Exp(g.Sub(others, second)))))
-
-
-def _log_odds(g: Graph, x: str) -> str:
-    """Log-odds of each class against the rest."""
-    top, others, rest = _without_top(g, g.Sub(x, g.row_max(x)))
+    rest = g.Add(second, g.Log(g.row_sum(g.Exp(g.Sub(others, second)))))
     remainder = g.Max(g.Sub(g.Exp(rest), g.Exp(others)), 0.0)
     result = g.Sub(others, g.Log(g.Add(1.0, remainder)))
     return g.ScatterElements(result, top, g.Max(g.Neg(rest), g.row_max(result)), axis=1)
@@ -177,30 +157,6 @@ def _log_odds(g: Graph, x: str) -> str:
 def _one_vs_rest(g: Graph, x: str, steps: list[Step]) -> str:
     probs = run(g, steps, _log_odds(g, x))
     return g.Where(g.Less(g.row_sum(probs), TINY), g.Softmax(x, axis=1), probs)
-
-
-def _top(g: Graph, x: str, steps: list[Step]) -> str:
-    _, others, rest = _without_top(g, x)
-    largest = g.row_max(x)
-    best = g.Less(others, -1e308)
-    confidence = run(g, steps, g.Sub(largest, rest))
-    n_classes = g.row_sum(g.Add(g.Mul(x, 0.0), 1.0))
-    most = g.Min(g.Max(confidence, g.Div(1.0, n_classes)), 1.0)
-
-    def shared(fixed: str) -> str:
-        rest = g.Max(g.Sub(1.0, g.Mul(most, g.row_sum(g.Cast(fixed, to=TensorProto.DOUBLE)))), 0.0)
-        shares = g.Softmax(g.Where(fixed, -1e300, x), axis=1)
-        return g.Where(fixed, most, g.Mul(rest, shares))
-
-    def hold_more(fixed: str) -> tuple[str, str]:
-        over = g.Greater(shared(fixed), g.Mul(most, 1.0 + 1e-12))
-        count = g.ReduceSum(g.Cast(over, to=TensorProto.INT64), keepdims=0)
-        return g.Greater(count, 0), g.Or(fixed, over)
-
-    probs = shared(g.as_long_as(hold_more, best))
-    tied = g.Equal(x, largest)
-    among = g.Cast(tied, to=TensorProto.DOUBLE)
-    return g.Where(tied, g.Div(g.row_sum(g.Mul(probs, among)), g.row_sum(among)), probs)
 
 
 def _ranks(g: Graph, x: str, weights: Floats) -> str:
@@ -266,7 +222,6 @@ WORDS: dict[str, Callable[..., str]] = {
     "piecewise": _piecewise,
     "mix": _mix,
     "one_vs_rest": _one_vs_rest,
-    "top": _top,
     "ranks": _ranks,
     "draws": _draws,
 }

@@ -84,22 +84,6 @@ def one_vs_rest(x, steps):
     return np.where(probs.sum(axis=1, keepdims=True) < np.finfo(float).tiny, softmax(x), probs)
 
 
-def top(x, steps):
-    """The log-odds of the predicted class through ``steps``; the others share the rest in proportion, none above it."""
-    fixed = np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]
-    most = np.clip(run(steps, log_odds(x)[fixed][:, None]), 1.0 / x.shape[1], 1.0)
-    probs = over = fixed
-    while (
-        over.any()
-    ):  # classes that would get more than the predicted one are held at its confidence
-        fixed = fixed | over
-        rest = np.maximum(1.0 - most * fixed.sum(axis=1, keepdims=True), 0.0)
-        probs = np.where(fixed, most, rest * softmax(np.where(fixed, -1e300, x)))
-        over = probs > most * (1 + 1e-12)
-    tied = x == x.max(axis=1, keepdims=True)  # equally large logits get equal probabilities
-    return np.where(tied, probs.mean(axis=1, keepdims=True, where=tied), probs)
-
-
 def ranks(x, weights):
     """Each row sorted, its gaps times ``weights``, its largest at 0; back in the order of the classes."""
     order = np.argsort(-x, axis=1, kind="stable")
@@ -137,7 +121,7 @@ STEPS = {
     "log_sigmoid": lambda x: -np.logaddexp(0.0, -x),
     "log_softmax": lambda x: x - np.logaddexp.reduce(x, axis=1)[:, None],
     "normalise": lambda x: x / x.sum(axis=1, keepdims=True),
-    **{f.__name__: f for f in (softmax, piecewise, one_vs_rest, top, ranks, draws)},
+    **{f.__name__: f for f in (softmax, piecewise, one_vs_rest, ranks, draws)},
 }
 
 

@@ -264,19 +264,6 @@ def _mix(
     ]
 
 
-def _top(title: str, x: Columns, at: Floats, steps: list[Step]) -> Columns:
-    gap = _sum([x[1], x[0]], [1, -1])
-    odds = np.append(np.abs(at[:, 1] - at[:, 0]), 0.0)[:, None]
-    (confidence,), values = _run(title, steps, [f"ABS({_bare(gap)})"], odds)
-    if values.min() < 0.5:
-        confidence = f"(CASE WHEN {confidence} < 5e-1 THEN 5e-1 ELSE {confidence} END)"
-    other = f"(1e0 - {confidence})"
-    return [
-        f"(CASE WHEN {gap} {sign} 0 THEN {confidence} WHEN {gap} = 0 THEN 5e-1 ELSE {other} END)"
-        for sign in "<>"
-    ]
-
-
 def _piecewise(
     title: str, x: Columns, at: Floats, breaks: Floats, origins: Floats, coefficients: Floats
 ) -> Columns:
@@ -331,6 +318,5 @@ WORDS: dict[str, Callable[..., Columns]] = {
     "softmax": _softmax,
     "piecewise": _piecewise,
     "mix": _mix,
-    "top": _top,
 }
 """Each step of :data:`calib.export.predict.STEPS` that is a map of one score, in SQL."""

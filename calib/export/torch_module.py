@@ -62,48 +62,16 @@ def numbers(text: str, rows: int, columns: int) -> torch.Tensor:
     raw = bytearray(zlib.decompress(base64.b64decode(text)))
     return torch.frombuffer(raw, dtype=torch.float64).reshape(rows, columns)
 ''',
-    "without_top": '''
-def without_top(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which is the first largest of each row, and x with -inf in its place."""
-    top = torch.arange(x.shape[1], device=x.device) == torch.argmax(x, 1, keepdim=True)
-    return top, torch.where(top, float("-inf"), x)
-''',
-    "top_log_odds": '''
-def top_log_odds(x: torch.Tensor) -> torch.Tensor:
-    """Log-odds of the first largest of each row against all others, (n, 1)."""
-    others = without_top(x)[1]
-    return torch.amax(x, 1, keepdim=True) - torch.logsumexp(others, 1, keepdim=True)
-''',
     "log_odds": '''
 def log_odds(x: torch.Tensor) -> torch.Tensor:
     """Log-odds of each class against all others."""
-    top, others = without_top(x - torch.amax(x, 1, keepdim=True))
+    top = torch.arange(x.shape[1], device=x.device) == torch.argmax(x, 1, keepdim=True)
+    others = torch.where(top, float("-inf"), x - torch.amax(x, 1, keepdim=True))
     odds = torch.exp(others)
     rest = torch.clamp(torch.sum(odds, 1, keepdim=True) - odds, min=0.0)
     below = others - torch.log1p(rest)
-    return torch.where(top, torch.maximum(top_log_odds(x), torch.amax(below, 1, keepdim=True)), below)
-''',
-    "in_proportion": '''
-def in_proportion(logits: torch.Tensor, confidence: torch.Tensor) -> torch.Tensor:
-    """Probabilities with these confidences in the predicted classes; the others share the rest, none with more.
-
-    Of the sorted others the first h are held at the confidence, h the least number with which no further one gets more.
-    """
-    n_classes = logits.shape[1]
-    top, others = without_top(logits)
-    most = torch.clamp(confidence, 1 / n_classes, 1.0)
-    falling = torch.sort(others, 1, descending=True)[0][:, : n_classes - 1]
-    log_total = torch.flip(torch.logcumsumexp(torch.flip(falling, [1]), 1), [1])
-    held = torch.arange(n_classes - 1, device=logits.device)
-    left = torch.clamp(1 - most * (1 + held), min=1e-300)
-    fits = (left * torch.exp(falling - log_total) <= most * (1 + 1e-9)) | (held == n_classes - 2)
-    h = torch.argmax(fits.long(), 1, keepdim=True)
-    log_share = torch.log(torch.gather(left, 1, h)) - torch.gather(log_total, 1, h)
-    shares = torch.exp(torch.clamp(others + log_share, max=0.0))
-    probs = torch.where(top, most, torch.minimum(shares, most))
-    tied = (logits == torch.amax(logits, 1, keepdim=True)).to(logits.dtype)
-    equal = torch.sum(probs * tied, 1, keepdim=True) / torch.sum(tied, 1, keepdim=True)
-    return torch.where(tied > 0, equal, probs)
+    best = -torch.logsumexp(others, 1, keepdim=True)
+    return torch.where(top, torch.maximum(best, torch.amax(below, 1, keepdim=True)), below)
 ''',
     "weighed_gaps": '''
 def weighed_gaps(x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
@@ -265,13 +233,6 @@ def _one_vs_rest(to: Lines, steps: list[Step]) -> None:
     to.set(f"torch.where(x.sum(1, keepdim=True) < {TINY!r}, torch.softmax({given}, 1), x)")
 
 
-def _top(to: Lines, steps: list[Step]) -> None:
-    given = to.kept()
-    to.set("top_log_odds(x)")
-    to.run(steps)
-    to.set(f"in_proportion({given}, x)")
-
-
 def _draws(
     to: Lines,
     growth: Floats,
@@ -300,7 +261,6 @@ WORDS: dict[str, str | Callable[..., None]] = {
     "piecewise": _piecewise,
     "mix": _mix,
     "one_vs_rest": _one_vs_rest,
-    "top": _top,
     "ranks": "weighed_gaps(x, {weights})",
     "draws": _draws,
 }

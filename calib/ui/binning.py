@@ -187,7 +187,7 @@ def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -
 
 def fitted_bins(fit: ShownFit, target: int | None) -> tuple[Floats, Floats] | None:
     """Edges and representatives of a fitted I-Max for these pairs; None where it has no one set for them."""
-    if not isinstance(fit.calibrator, IMaxBinning) or fit.calibrator.classes == "top":
+    if not isinstance(fit.calibrator, IMaxBinning):
         return None
     maps = fit.calibrator.maps_
     if len(maps) > 1 and target is None:

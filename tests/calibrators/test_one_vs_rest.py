@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import calib
-from calib.calibrators.one_vs_rest import OneVsRest, filled_in_proportion
+from calib.calibrators.one_vs_rest import OneVsRest
 from calib.errors import CalibrationError
-from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, softmax
+from calib.numerics import one_vs_rest_log_odds, softmax
 from tests.conftest import simulate
 
 
@@ -121,69 +121,6 @@ def test_a_class_absent_from_class_wise_maps_keeps_what_temperature_gives_it():
     assert f"T = {temperature.temperature_:.3g}" in calibrator.notes()[0]
     assert [calibrator.has_class_map(k) for k in range(3)] == [True, False, True]
     assert Recording().fit(logits[kept], labels[kept]).notes() == []
-
-
-# -- the predicted class alone -------------------------------------------------------------------------
-
-
-def in_proportion(probs: np.ndarray, confidence: float) -> np.ndarray:
-    """One row: the largest entry replaced, the others scaled, and what rises above it taken down again and again."""
-    filled, top = np.zeros(len(probs)), int(probs.argmax())
-    filled[top] = confidence
-    free = [k for k in range(len(probs)) if k != top]
-    while free:
-        left = 1 - filled.sum()
-        shares = {k: left * probs[k] / sum(probs[j] for j in free) for k in free}
-        above = [k for k in free if shares[k] > confidence + 1e-12]
-        for k in above or free:
-            filled[k] = confidence if above else shares[k]
-        free = [k for k in above and free if k not in above]
-    return filled
-
-
-@pytest.mark.parametrize("confidence", [0.0, 0.25, 0.3, 0.45, 0.8, 1.0])
-def test_the_other_classes_share_the_rest_in_proportion_below_the_predicted_one(confidence):
-    logits, _ = data(4, 200)
-    probs = filled_in_proportion(logits, np.full(200, confidence))
-    expected = [in_proportion(row, max(confidence, 0.25)) for row in softmax(logits)]
-    np.testing.assert_allclose(probs, expected, atol=1e-12)
-    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_array_equal(argmax_with_ties(probs, logits), logits.argmax(axis=1))
-
-
-def test_the_sure_and_the_tied_keep_their_shares():
-    logits = np.array(
-        [[2000.0, 1.0, 0.0], [3.0, 3.0, 1.0]]
-    )  # the first row's confidence is exactly 1
-    probs = filled_in_proportion(logits, np.array([0.7, 0.6]))
-    others = np.array([np.e, 1]) / (np.e + 1)
-    np.testing.assert_allclose(probs[0], [0.7, *(0.3 * others)])
-    assert probs[1, 0] == probs[1, 1]  # equal logits get equal probabilities
-    share = np.exp(2) / (np.exp(2) + 1)
-    np.testing.assert_allclose(probs[1], [(0.6 + 0.4 * share) / 2] * 2 + [0.4 * (1 - share)])
-
-
-def test_the_map_of_the_top_class_learns_from_its_confidence_and_whether_it_is_right():
-    logits, labels = data()
-    calibrator = Recording(classes="top").fit(logits, labels)
-    (found,) = calibrator.maps_
-    np.testing.assert_allclose(found.log_odds, one_vs_rest_log_odds(logits).max(axis=1))
-    np.testing.assert_array_equal(found.positives, logits.argmax(axis=1) == labels)
-    right = (logits.argmax(axis=1) == labels).mean()
-    np.testing.assert_allclose(calibrator.predict_confidence(logits), right)
-    assert calibrator.variant(3) == "top class"
-    assert not calibrator.has_class_map(0)
-
-
-@pytest.mark.parametrize("name", ["platt", "isotonic", "histogram", "venn_abers"])
-def test_a_method_on_the_top_class_of_two_is_its_map_of_the_confidence(name):
-    """Of two classes the confidence is a binary score as any other, and never is below one half."""
-    logits, labels = data(2, 300)
-    probs = calib.calibrator(name, classes="top").fit(logits, labels).predict_proba(logits)
-    score = np.stack([np.zeros(300), np.abs(logits[:, 1] - logits[:, 0])], axis=1)
-    right = (logits.argmax(axis=1) == labels).astype(int)
-    as_binary = calib.calibrator(name).fit(score, right).predict_proba(score)[:, 1]
-    np.testing.assert_allclose(probs.max(axis=1), np.maximum(as_binary, 0.5))
 
 
 # -- weights -------------------------------------------------------------------------------------------

@@ -123,19 +123,3 @@ def test_venn_abers_shared_after_temperature(name, n):
     many = n * probs.shape[1] > 262_144
     assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if many else 2e-6)
     np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if many else 1e-7)
-
-
-@pytest.mark.parametrize(("name", "n"), CELLS)
-def test_the_confidence_of_venn_abers_on_the_top_class(name, n):
-    """The package fills nothing, so that scores of the confidence alone are comparable."""
-    expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_top1_TvA"]
-    logits, labels, test, truth = split_of(name, n)
-    made = VennAbers(classes="top", after_temperature=False).fit(logits, labels)
-    probs, right = made.predict_proba(test), test.argmax(axis=1) == truth
-    np.testing.assert_array_equal(made.predict(test), test.argmax(axis=1))
-    confidence = probs.max(axis=1)
-    two = np.stack([1 - confidence, confidence], axis=1)
-    assert nll(two, right.astype(int)) == pytest.approx(expected["top_nll"], abs=5e-6)
-    assert ((confidence - right) ** 2).mean() == pytest.approx(expected["top_brier"], abs=1e-6)
-    # Holding the other classes at or below the predicted one costs next to nothing.
-    assert nll(probs, truth) < expected["nll"] + 0.001

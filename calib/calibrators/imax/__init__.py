@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.base import Progress
 from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, scheme_edges
-from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
+from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, one_vs_rest_pairs
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator
 from calib.numerics import Floats, Ints, sigmoid
@@ -99,8 +99,8 @@ class IMaxBinning(StepMapCalibrator):
     def notes(self) -> list[str]:
         notes = super().notes()
         rows = self.n_rows_ / self.n_classes_
-        class_wise = not self.share_classes and self.classes != "top"
-        if class_wise and self.representatives == "empirical" and self.n_bins > rows:
+        empirical = self.representatives == "empirical"
+        if not self.share_classes and empirical and self.n_bins > rows:
             notes.append(
                 f"A class has about {rows:.0f} calibration rows for {self.n_bins} bins of its own, too few for "
                 "frequencies. Share the bins, or take the representatives from the raw predictions."
@@ -125,10 +125,8 @@ class IMaxBinning(StepMapCalibrator):
 
     def _take_over(self, probs: Floats, logits: Floats, labels: Ints) -> None:
         """Represent the bins by another calibrator's (n, n_classes) probabilities."""
-        log_odds, _ = self._pairs(logits, labels)
-        if self.classes == "top":
-            probs = np.take_along_axis(probs, np.argmax(logits, axis=1)[:, None], axis=1)
-        elif self.n_classes_ == 2:
+        log_odds, _ = one_vs_rest_pairs(logits, labels)
+        if self.n_classes_ == 2:
             probs = probs[:, 1:]
         if self.share_classes:
             log_odds = log_odds.reshape(-1, 1)
