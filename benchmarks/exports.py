@@ -45,7 +45,6 @@ ONE_SCORE = ("platt", "beta", "quadratic", "spline", "isotonic", "bayes_iso", "e
 FORMS: dict[str, list[dict[str, Any]]] = {
     **{name: [{}, {"share_classes": False}] for name in ONE_SCORE},
     "platt": [{}, {"share_classes": False}, {"input": "score"}],
-    "isotonic": [{}, {"share_classes": False}, {"centred": True}],
     "gpcalib": [{"prediction": way} for way in ("draws", "mean")]
     + [{"inputs": "probs"}, {"monotone": True}],
 }

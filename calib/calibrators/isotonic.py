@@ -9,8 +9,8 @@ import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.calibrators.steps import Step, lines
-from calib.numerics import Floats, Ints, are_distinct, sigmoid
-from calib.parameters import ROUNDING, param
+from calib.numerics import Floats, Ints, are_distinct
+from calib.parameters import param
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,6 @@ def isotonic_map(
     positives: Bools,
     weights: Floats | None = None,
     *,
-    centred: bool = False,
     platt_correction: bool = False,
     margin: float = 0.0,
 ) -> LinearMap:
@@ -105,7 +104,6 @@ def isotonic_map(
     ----------
     log_odds, positives : (m,) pairs.
     weights : (m,) how much each counts, above zero; 1 if None.
-    centred : whether lines join the middles of the steps instead of their ends.
     platt_correction : whether Platt's smoothed targets take the place of 0 and 1.
     margin : least distance of the values from 0 and 1.
     """
@@ -115,13 +113,8 @@ def isotonic_map(
     starts = tally.runs(len(tally.scores))
     counts, ones = (np.add.reduceat(column, starts) for column in (tally.counts, tally.positives))
     fit = isotonic_regression(ones / counts, weights=counts).x
-    rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
-    starts = starts[rises]
-    values = fit[rises]
-    if centred:
-        knots = _middles(tally, starts)
-    else:
-        knots, values = joined(tally.scores, starts, values)
+    rises = np.append(True, fit[1:] > fit[:-1])
+    knots, values = joined(tally.scores, starts[rises], fit[rises])
     # Least squares commutes with a linear change of the targets.
     low, high = tally.platt_targets() if platt_correction else (0.0, 1.0)
     return LinearMap(knots, np.clip(low + (high - low) * values, margin, 1 - margin))
@@ -135,11 +128,6 @@ class IsotonicCalibration(OneVsRest):
     KDD 2002. Its outermost steps often are pure, which would claim a probability of exactly 0 or 1; they are
     kept at least 1 / (m + 2) away, m the number of calibration pairs.
 
-    ``centred`` draws the lines between the middles of the steps instead of their ends, so that the map rises where
-    there are scores (Oron and Flournoy, Centered Isotonic Regression, 2017; here steps of 0 and 1 are points as well),
-    after one temperature for all classes where there are more than two. With few rows it has the smaller loss,
-    together with ``platt_correction`` for two classes.
-
     Examples
     --------
     >>> import calib
@@ -149,11 +137,6 @@ class IsotonicCalibration(OneVsRest):
     True
     """
 
-    centred: bool = param(
-        False,
-        help="Draw lines between the middles of the steps, of more than two classes after temperature scaling; better "
-        "with few rows.",
-    )
     platt_correction: bool = param(
         False,
         help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets.",
@@ -161,13 +144,14 @@ class IsotonicCalibration(OneVsRest):
 
     map_type: ClassVar[type[Map]] = LinearMap
 
-    @property
-    def scales_first(self) -> bool:
-        return self.centred
-
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        options = {"centred": self.centred, "platt_correction": self.platt_correction}
-        return isotonic_map(log_odds, positives, weights, **options, margin=self.margin_)
+        return isotonic_map(
+            log_odds,
+            positives,
+            weights,
+            platt_correction=self.platt_correction,
+            margin=self.margin_,
+        )
 
 
 def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats]:
@@ -180,20 +164,6 @@ def joined(scores: Floats, starts: Ints, values: Floats) -> tuple[Floats, Floats
     stops = np.append(starts[1:], len(scores)) - 1
     knots, first = np.unique(scores[np.stack([starts, stops], axis=1)], return_index=True)
     return knots, np.repeat(values, 2)[first]
-
-
-def _middles(tally: Tally, starts: Ints) -> Floats:
-    """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
-    scores = tally.scores
-    with np.errstate(divide="ignore"):
-        log_positive, log_negative = (
-            np.log(np.add.reduceat(sigmoid(sign * scores) * tally.counts, starts))
-            for sign in (1, -1)
-        )
-    # Rounding, and probabilities that underflow, may lead out of the step.
-    return np.clip(
-        log_positive - log_negative, scores[starts], scores[np.append(starts[1:], len(scores)) - 1]
-    )
 
 
 def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:

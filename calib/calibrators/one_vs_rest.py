@@ -81,6 +81,8 @@ class OneVsRest(Calibrator):
     """True where ``_fit_map`` can weigh rows."""
     mirrored: ClassVar[bool] = True
     """True where a map of two classes is the same seen from the other of them."""
+    scales_first: ClassVar[bool] = False
+    """True where logits of more than two classes are divided by the best temperature before they are mapped."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -91,11 +93,6 @@ class OneVsRest(Calibrator):
     def is_monotone(self) -> bool:
         """Return whether a higher log-odds never gets a lower probability."""
         return True
-
-    @property
-    def scales_first(self) -> bool:
-        """Return whether logits of more than two classes are divided by the best temperature before they are mapped."""
-        return False
 
     # -- what subclasses write -------------------------------------------------------------------------
 

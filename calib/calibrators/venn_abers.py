@@ -14,7 +14,6 @@ from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step, table
 from calib.errors import CalibrationError
 from calib.numerics import Floats, float32_error
-from calib.parameters import param
 
 MOST_SCORES = 262_144
 """Different scores of a map; neighbours are merged above it, so that tables and exports stay small."""
@@ -85,18 +84,10 @@ class VennAbers(OneVsRest):
     True
     """
 
-    after_temperature: bool = param(
-        True,
-        help="Scale the logits by one temperature first; of two classes this would change nothing.",
-    )
-
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
     map_type: ClassVar[type[Map]] = VennAbersMap
     weighted: ClassVar[bool] = False
-
-    @property
-    def scales_first(self) -> bool:
-        return self.after_temperature
+    scales_first: ClassVar[bool] = True
 
     def notes(self) -> list[str]:
         if not self.gives_pairs:

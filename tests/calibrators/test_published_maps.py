@@ -12,8 +12,6 @@ import pytest
 
 import calib
 from calib.base import Calibrator
-from calib.calibrators.isotonic import IsotonicCalibration
-from calib.calibrators.one_vs_rest import platt_targets
 from calib.calibrators.venn_abers import VennAbers
 from tests.calibrators.conftest import NETWORKS, split_of
 from tests.conftest import REFERENCE
@@ -84,21 +82,6 @@ def test_maximum_likelihood_of_two_classes(data, name):
     probs = predicted(calib.calibrator(name), parts)
     np.testing.assert_allclose(probs[:5, 1], expected["first5_test_p"], atol=1e-6)
     assert nll(probs, parts[3]) == pytest.approx(expected["test"]["log_loss"], abs=1e-6)
-
-
-def test_centred_isotonic_has_the_same_steps_and_about_the_same_loss():
-    """There lines are drawn over the probability, here over the log-odds."""
-    binary = stored("methods_maps")["binary"]["breast"]
-    expected = binary["own_cir_flat_pooling_all"]
-    parts = halves("breast")
-    fitted = IsotonicCalibration(centred=True, platt_correction=True).fit(parts[0], parts[1])
-    found = fitted.maps_[0]
-    np.testing.assert_allclose(1 / (1 + np.exp(-found.knots)), expected["x"], atol=1e-9)
-    low, high = platt_targets(int(parts[1].sum()), int((1 - parts[1]).sum()))
-    np.testing.assert_allclose((found.values - low) / (high - low), expected["value"], atol=1e-9)
-    loss = nll(fitted.predict_proba(parts[2]), parts[3])
-    assert loss < binary["own_cir_all_platt_targets"]["log_loss"] + 0.001
-    assert loss < binary["probcal_cir"]["nll"] - 0.05
 
 
 @pytest.mark.parametrize("data", ["breast", "credit"])

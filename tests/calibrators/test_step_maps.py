@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 import calib
-from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate, isotonic_map
+from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate
 from calib.calibrators.step_maps import even_cuts, shares_below
 from tests.calibrators.conftest import as_logits, binary
 
@@ -45,22 +45,6 @@ def test_isotonic_has_scikit_learns_knots(digits, weighted):
     margin = 1 / ((weights.sum() if weighted else 300) + 2)
     expected = np.clip(regression.y_thresholds_, margin, 1 - margin)
     np.testing.assert_allclose(fitted.maps_[0].values, expected, atol=1e-12)
-
-
-@given(st.integers(0, 1000), st.integers(2, 60), st.integers(0, 2))
-def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, digits):
-    log_odds, labels = binary(n, seed, digits=digits)
-    if labels.all() or not labels.any():
-        return
-    found = isotonic_map(log_odds, labels == 1, centred=True)
-    knots, values = found.knots, found.values
-    assert (np.diff(values) > 0).all()
-    assert (np.diff(knots) > 0).all()
-    fit = IsotonicRegression().fit_transform(log_odds, labels)
-    np.testing.assert_allclose(np.unique(fit), values, atol=1e-12)
-    for knot, value in zip(knots, values, strict=True):
-        scores = log_odds[np.isclose(fit, value)]
-        assert scores.min() <= knot <= scores.max()
 
 
 SORTED = st.lists(st.floats(-5, 5), min_size=1, max_size=8, unique=True).map(sorted).map(np.array)

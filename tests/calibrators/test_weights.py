@@ -37,7 +37,6 @@ OPTIONS: list[tuple[str, dict[str, object]]] = [
     *[(name, {"share_classes": False}) for name in MAPS],
     ("platt", {"platt_correction": True}),
     ("isotonic", {"platt_correction": True}),
-    ("isotonic", {"centred": True}),
 ]
 
 
