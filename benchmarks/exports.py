@@ -30,7 +30,7 @@ from calib.errors import CalibrationError
 from calib.export.predict import load
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
-from calib.export.writer import save, to_bytes, to_mlflow, to_onnx, to_sql
+from calib.export.writer import save, to_bytes, to_onnx, to_sql
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, softmax
 from calib.registry import METHODS
 
@@ -198,14 +198,6 @@ def of_torch(how: str) -> Callable[[ExportedCalibrator, Path], Predict]:
     return write
 
 
-def of_mlflow(given: ExportedCalibrator, folder: Path) -> Predict:
-    """The MLflow model, loaded by MLflow."""
-    import mlflow.pyfunc
-
-    model = mlflow.pyfunc.load_model(str(to_mlflow(given, folder / "model")))
-    return lambda outputs: model.predict(outputs)
-
-
 def of_sql(run: Callable[[str, Floats], Any]) -> Callable[[ExportedCalibrator, Path], Predict]:
     """The SQL expression, evaluated by an engine over a table ``scores`` of row numbers and scores."""
 
@@ -326,7 +318,6 @@ FORMATS: dict[str, tuple[str, Callable[[ExportedCalibrator, Path], Predict]]] = 
     "DuckDB": ("duckdb", of_sql(in_duckdb)),
     "SQLite": ("sqlite3", of_sql(in_sqlite)),
     "PostgreSQL": ("", of_sql(in_postgresql)),
-    "MLflow": ("mlflow", of_mlflow),
 }
 """Each format's column: the module that its engine needs, and how outputs become probabilities there."""
 

@@ -22,7 +22,7 @@ PUBLIC = {
     "calib.decisions": """AnswerAbove Costs EventCut Goal certify change conformal_sets
         estimate_rate event_decision fit_and_judge fit_sets judge_answers judge_sets outcome_of
         recalibrated_cut rows_needed shift_prior""",
-    "calib.export": "resume save to_mlflow to_onnx to_sql",
+    "calib.export": "save to_onnx to_sql",
     "calib.export.runtime": "load",
     "calib.sklearn": "CalibratedModel ReliabilityDisplay Scorer brier_scorer ece_scorer nll_scorer",
     "calib.active_learning": "Plan compare_arms pool_from_predictions rounds_table simulate verdicts",

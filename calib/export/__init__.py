@@ -9,14 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calib.export.provenance import resume
-    from calib.export.writer import save, to_mlflow, to_onnx, to_sql
+    from calib.export.writer import save, to_onnx, to_sql
 
-__all__ = ["resume", "save", "to_mlflow", "to_onnx", "to_sql"]
+__all__ = ["save", "to_onnx", "to_sql"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        home = "provenance" if name == "resume" else "writer"
-        return getattr(import_module(f"calib.export.{home}"), name)
+        return getattr(import_module("calib.export.writer"), name)
     raise AttributeError(f"module 'calib.export' has no attribute {name!r}")

@@ -1,28 +1,23 @@
-"""An exported calibrator made of a fitted one, with what is recorded of its data and versions; and one that goes on."""
+"""An exported calibrator made of a fitted one, with what is recorded of its data and versions."""
 
 from __future__ import annotations
 
-import copy
 import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import calib
-from calib.base import Calibrator, Progress, silent
+from calib.base import Calibrator
 from calib.calibrators.backend import device_of
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import listed
 from calib.outputs import OutputFormat
-from calib.registry import METHODS
-
-if TYPE_CHECKING:
-    from calib.data.predictions import Predictions
 
 _FORM = tuple(f.name for f in fields(OutputFormat) if f.name != "metadata")
 _OF_FEATURES = ("feature_mean", "feature_scale")
@@ -98,80 +93,6 @@ def exported(
         **named,
     }
     return ExportedCalibrator(calibrator=calibrator, metadata=recorded, **special)
-
-
-def resume(
-    earlier: ExportedCalibrator, data: Predictions, *, progress: Progress = silent
-) -> ExportedCalibrator:
-    """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
-
-    A decision and prediction sets are left out: they were fitted with the earlier probabilities, so fit them anew.
-
-    Parameters
-    ----------
-    earlier : ExportedCalibrator
-        From :func:`calib.export.runtime.load`; it stays as it was.
-    data : Predictions
-        The new rows on the earlier scale, with zeros at the earlier floor:
-        ``calib.load(path, floor=earlier.floor, scale=earlier.scale)``.
-    progress : callable, optional
-        As in :meth:`~calib.base.Calibrator.fit`.
-
-    Returns
-    -------
-    ExportedCalibrator
-        A new one.
-
-    Raises
-    ------
-    CalibrationError
-        If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import calib
-    >>> first, more = calib.load_sample("breast-cancer-bayes").split(0.5, random_state=0)
-    >>> calibrator = calib.calibrator("gpcalib").fit(first)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = calib.export.save(calibrator, Path(folder) / "calibrator.pkl")
-    ...     earlier = calib.runtime.load(path)
-    >>> resume(earlier, more).metadata["n_rows"]
-    569
-    """
-    for name in ("kind", "scale", "floor", "class_names"):
-        before = getattr(earlier, name)
-        now = getattr(data, name)
-        renamed = name == "class_names" and set(before) != set(
-            now
-        )  # other names of the same columns
-        if before != now and not renamed and not (name == "floor" and None in (before, now)):
-            raise CalibrationError(
-                f"The calibrator was fitted on outputs with {name}={before!r:.200}, and these have {now!r:.200}; give "
-                "the same outputs as before."
-            )
-    calibrator = copy.deepcopy(earlier.calibrator)
-    if not hasattr(calibrator, "partial_fit"):
-        raise CalibrationError(
-            f"{METHODS[earlier.method].title} cannot go on from this file: that takes the pickle of a method that can, "
-            "such as GPcalib. Give the .pkl, or fit on all rows."
-        )
-    form = data.output_format()
-    earlier.to_logits(data)  # which refuses others
-    calibrator.remember(form)
-    calibrator.partial_fit(data, progress=progress)
-    n_rows = calibrator.get_state()["n_rows_given_"]
-    facts: dict[str, Any] = {"n_rows": n_rows, "class_names": earlier.class_names}
-    facts["floor"] = data.floor if earlier.floor is None else earlier.floor
-    for key, joint in (("data_name", " + "), ("data_sha256", " ")):
-        if key in earlier.metadata:
-            facts[key] = f"{earlier.metadata[key]}{joint}{form.metadata[key]}"
-    share = len(data) / n_rows
-    before = earlier.base_rate
-    both = before is not None and form.base_rate is not None
-    facts["base_rate"] = (1.0 - share) * before + share * form.base_rate if both else None
-    return exported(calibrator, facts)
 
 
 def versions() -> dict[str, str]:

@@ -1,11 +1,9 @@
-"""Write a fitted calibrator to a file or a folder that works elsewhere."""
+"""Write a fitted calibrator to a file that works elsewhere."""
 
 from __future__ import annotations
 
 import io
-import json
 import pickle
-import platform
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,7 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import calib
 from calib.base import Calibrator
 from calib.errors import CalibrationError, missing_package
 from calib.export import predict
@@ -25,18 +22,13 @@ from calib.records import LARGEST
 from calib.registry import METHODS
 
 MODEL_CARD, SCRIPT = "MODEL_CARD.md", "predict.py"
-LOADER = """from calib_predict import Calibrator, load as _load_pyfunc
-
-Calibrator.predict = lambda self, outputs: next(iter(self.answer(outputs).values()))
-"""
-"""Modules that MLflow imports."""
 
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
 
-Ending = Literal["zip", "npz", "pkl", "onnx", "onnx64", "py", "sql", "mlflow"]
-"""Of a file; "onnx64" is an ONNX model of outputs in double precision, "mlflow" a zip of the folder."""
+Ending = Literal["zip", "npz", "pkl", "onnx", "onnx64", "py", "sql"]
+"""Of a file; "onnx64" is an ONNX model of outputs in double precision."""
 
 
 def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
@@ -99,7 +91,7 @@ def to_bytes(
 
     Parameters
     ----------
-    ending : kind of file; "onnx64" is an ONNX model of outputs in double precision, "mlflow" a zip of the folder.
+    ending : kind of file; "onnx64" is an ONNX model of outputs in double precision.
     calibrator : fitted.
     metadata : as in :func:`save`.
     """
@@ -185,54 +177,6 @@ def check_method(ending: str, method: str) -> None:
         )
 
 
-def to_mlflow(
-    calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any
-) -> Path:
-    """Write a fitted calibrator as an MLflow model of the flavour ``pyfunc``; returns the folder.
-
-    ``mlflow.pyfunc.load_model(folder).predict(outputs)`` are its calibrated probabilities (n, n_classes), of pairs the
-    confidence (n,), for an array or a table of outputs. The folder holds the code that it runs, which needs NumPy
-    alone, and MLflow is not needed to write it. Without a signature it takes every floating dtype.
-
-    Parameters
-    ----------
-    calibrator : Calibrator or ExportedCalibrator
-        Fitted, and one that takes a model's outputs alone.
-    folder : str or Path
-        A new or empty folder.
-    **metadata
-        As in :func:`save`.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    CalibrationError
-        If the folder holds something, or the calibrator takes more than outputs.
-
-    Examples
-    --------
-    >>> import tempfile, calib
-    >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
-    >>> folder = to_mlflow(calib.calibrator("temperature").fit(logits, labels), tempfile.mkdtemp())
-    >>> (folder / "MLmodel").exists()
-    True
-    """
-    files = mlflow_files(exported(calibrator, metadata))
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CalibrationError(
-            f"{folder.name} holds something already; an MLflow model is written to a new folder."
-        )
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-    return folder
-
-
 def to_sql(
     calibrator: Calibrator | ExportedCalibrator, column: str = "score", **metadata: Any
 ) -> str:
@@ -315,37 +259,6 @@ def bundle_bytes(exported: ExportedCalibrator) -> bytes:
     )
 
 
-def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
-    """The files of an MLflow model of the flavour ``python_function``, by their paths in its folder.
-
-    The format is that of the documentation of ``mlflow.pyfunc``, section *Filesystem format*: ``MLmodel``, which is
-    YAML, and so may be JSON, names the data, the folder of code, and the module that loads the model.
-    """
-    exported.calibrator.steps()  # refuses a map by group
-    version = platform.python_version()
-    environment = {"python": version, "dependencies": ["-r requirements.txt"]}
-    flavour = {
-        "loader_module": "calib_loader",
-        "code": "code",
-        "data": f"data/{NPZ}",
-        "env": {"virtualenv": "python_env.yaml"},
-        "python_version": version,
-    }
-    model = {
-        "flavors": {"python_function": flavour},
-        "metadata": {"calib": calib.__version__, "kind": exported.kind},
-    }
-    return {
-        "MLmodel": f"{json.dumps(model, indent=2)}\n".encode(),
-        "python_env.yaml": f"{json.dumps(environment, indent=2)}\n".encode(),
-        "requirements.txt": b"mlflow\nnumpy>=1.26,<3\n",
-        MODEL_CARD: model_card(exported).encode(),
-        f"data/{NPZ}": npz_bytes(exported),
-        "code/calib_loader.py": LOADER.encode(),
-        "code/calib_predict.py": script(),
-    }
-
-
 def zipped(files: dict[str, bytes]) -> bytes:
     """A zip of files by their paths; equal files give equal bytes."""
     buffer = io.BytesIO()
@@ -371,5 +284,4 @@ _WRITERS: dict[str, Callable[[ExportedCalibrator], bytes | str]] = {
     "onnx64": partial(_onnx, dtype="float64"),
     "py": _torch,
     "sql": _sql,
-    "mlflow": lambda exported: zipped(mlflow_files(exported)),
 }

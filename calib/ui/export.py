@@ -54,7 +54,6 @@ LANGUAGES = """
 | ONNX model | onnxruntime or another runtime | a model of float32 or float64 outputs, which computes in float64 |
 | PyTorch module (py) | torch | source with what was learned; gradients flow where the map is smooth |
 | SQL expression (sql), of two classes | DuckDB, PostgreSQL or SQLite | the probability, from a column `score` |
-| MLflow model (zip of its folder) | mlflow | unzipped, what `mlflow.pyfunc.load_model` loads |
 
 They compute probabilities only: no decision, no prediction sets, and no check that new outputs are of the same kind.
 Where a map jumps, the last digit of an output decides: there a probability may be that of the other side.
@@ -184,7 +183,7 @@ def _limits(exported: ExportedCalibrator) -> str:
 
 
 def other_languages(package: Packed) -> None:
-    """An ONNX model, a PyTorch module, an SQL expression and an MLflow model, or why there is none."""
+    """An ONNX model, a PyTorch module and an SQL expression, or why there is none."""
     st.markdown(LANGUAGES)
     exported = package.exported
     of_outputs = exported.calibrator, exported.kind, exported.n_classes, exported.scale
@@ -195,7 +194,6 @@ def other_languages(package: Packed) -> None:
         package.offer("ONNX model of float64", "onnx64", "hub", onnx, "calibrator-float64.onnx")
         package.offer("PyTorch module", "py", "code", [steps])
         package.offer("SQL expression", "sql", "code", [partial(check_sql, *of_outputs)])
-        package.offer("MLflow model", "mlflow", "folder_zip", [steps], "calibrator-mlflow.zip")
 
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:

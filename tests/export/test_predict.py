@@ -368,7 +368,7 @@ def test_maps_by_group_are_exported_with_their_groups(method, tmp_path, rng):
     again = calib.runtime.load(writer.save(loaded, tmp_path / "again.npz"))
     np.testing.assert_allclose(again.predict_proba(new, groups=of_row), expected, atol=1e-12)
     for export in (made, again):
-        for ending in ("onnx", "py", "mlflow"):
+        for ending in ("onnx", "py"):
             with pytest.raises(CalibrationError, match=r"save a \.pkl, \.npz or \.zip"):
                 writer.to_bytes(ending, export)
     table = [f"{x},{y},{z},{g}" for (x, y, z), g in zip(new.tolist(), of_row, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import os
 import pickle
@@ -10,7 +9,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +17,10 @@ from markdown_it import MarkdownIt
 
 import calib
 from benchmarks.exports import QUICK
-from calib.data import Predictions
 from calib.decisions import AnswerAbove, conformal_sets
 from calib.errors import CalibrationError
 from calib.export import provenance, writer
 from calib.export.model_card import model_card
-from calib.numerics import softmax
 from tests.conftest import ROOT, simulate
 from tests.forged_records import opened
 
@@ -119,7 +115,7 @@ def test_equal_content_gives_equal_bytes(everything, overconfident):
     for name in ("temperature", "isotonic", "vector"):
         calibrator = everything[0][name]
         again = calib.calibrator(name).fit(*(each[:120] for each in overconfident))
-        for ending in ("pkl", "npz", "zip", "mlflow", "py"):
+        for ending in ("pkl", "npz", "zip", "py"):
             first, second = (
                 writer.to_bytes(ending, each, {"n_rows": 400}) for each in (calibrator, again)
             )
@@ -234,66 +230,11 @@ def test_the_three_lines_of_the_card_run(everything, tmp_path):
 # -- going on ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def parts():
+def test_a_pickled_gpcalib_learns_from_more_rows(tmp_path):
     logits, labels = simulate(300, 3)
-    probs = softmax(logits)
-    probs[0] = [1.0, 0.0, 0.0]
-    data = Predictions(
-        np.log(np.maximum(probs, 1e-6)),
-        labels,
-        ("a", "b", "c"),
-        "probabilities",
-        1e-6,
-        name="outputs",
-    )
-    return data.take(np.arange(150)), data.take(np.arange(150, 300))
-
-
-@pytest.fixture(scope="module")
-def first(parts):
-    calibrator = calib.calibrator("gpcalib", max_iter=5).fit(parts[0])
-    return provenance.exported(calibrator, {"n_rows": 150, "scores": {"NLL": {}}})
-
-
-def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
-    loaded = calib.runtime.load(writer.save(first, tmp_path / "first.pkl"))
-    decided = replace(loaded, decision=AnswerAbove(threshold=0.5))
-    made = provenance.resume(decided, parts[1])
-    assert made.decision is None, "it was taken with the earlier probabilities"
-    expected = copy.deepcopy(first.calibrator).partial_fit(parts[1])
-    assert np.array_equal(made.calibrator.predict_proba(parts[1]), expected.predict_proba(parts[1]))
-    assert (made.kind, made.floor, made.class_names) == ("probabilities", 1e-6, ("a", "b", "c"))
-    assert made.metadata["n_rows"] == 300
-    assert made.metadata["data_name"] == "outputs + outputs"
-    assert made.metadata["data_sha256"] == f"{parts[0].sha256} {parts[1].sha256}"
-    assert made.metadata["notes"] == made.calibrator.notes()
-    assert any("in 2 parts, 300 rows" in note for note in made.metadata["notes"])
-    assert "scores" not in made.metadata
-    assert loaded.calibrator.n_rows_ == 150
-    together = np.concatenate([part.labels for part in parts])
-    np.testing.assert_allclose(
-        made.base_rate, np.bincount(together, minlength=3) / len(together), rtol=1e-12
-    )
-    assert "in 2 parts, 300 rows" in model_card(made)
-
-
-def test_resuming_with_other_outputs_is_refused(parts, first):
-    more = parts[1]
-    for changed, says in [
-        (replace(more, kind="logits"), "kind='probabilities', and these have 'logits'"),
-        (replace(more, floor=1e-4), "floor=1e-06"),
-        (replace(more, scale="percent"), "scale=None, and these have 'percent'"),
-        (replace(more, class_names=("b", "a", "c")), r"class_names=\('a', 'b', 'c'\)"),
-        (
-            replace(
-                more, logits=more.logits[:, :2], class_names=("a", "b"), labels=more.labels % 2
-            ),
-            "takes 3",
-        ),
-    ]:
-        with pytest.raises(CalibrationError, match=says):
-            provenance.resume(first, changed)
-    temperature = calib.calibrator("temperature").fit(more)
-    with pytest.raises(CalibrationError, match="Temperature cannot go on"):
-        provenance.resume(provenance.exported(temperature), more)
+    first = calib.calibrator("gpcalib", max_iter=5).fit(logits[:150], labels[:150])
+    loaded = calib.runtime.load(writer.save(first, tmp_path / "first.pkl")).calibrator
+    for calibrator in (first, loaded):
+        calibrator.partial_fit(logits[150:], labels[150:])
+    assert np.array_equal(loaded.predict_proba(logits), first.predict_proba(logits))
+    assert any("in 2 parts, 300 rows" in note for note in loaded.notes())
