@@ -320,11 +320,9 @@ def read_outputs(record, path):
         outputs = read_array(record, path)
         return outputs, ["row"], [[i + 1] for i in range(len(outputs))]
     content = path.read_bytes()
-    if ending in (".parquet", ".pq"):
-        names, rows = read_parquet(path)
-    elif b"\0" in content and not content.startswith(UTF_16):
+    if b"\0" in content and not content.startswith(UTF_16):
         raise Refused(f"{path.name} is no text; save it as CSV.")
-    elif ending in (".json", ".jsonl", ".ndjson"):
+    if ending in (".json", ".jsonl", ".ndjson"):
         names, rows = read_json(path, decoded(record, content))
     else:
         names, rows = read_csv(path, decoded(record, content))
@@ -345,16 +343,6 @@ def read_array(record, path):
             f"{path.name} holds {', '.join(arrays)}; name the array of the outputs with --columns."
         )
     return arrays[fitting[0]]
-
-
-def read_parquet(path):
-    """Names of the columns of a Parquet table, and its rows."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise Refused(f"{path.name} needs pandas and pyarrow; or save it as CSV.") from error
-    table = pd.read_parquet(path)
-    return [*map(str, table.columns)], table.astype(object).to_numpy().tolist()
 
 
 def decoded(record, content):
@@ -467,7 +455,7 @@ def main(arguments=None):
     parser.add_argument(
         "outputs",
         type=Path,
-        help="the table as it was uploaded, whose other columns stay, or arrays: .csv, .jsonl, .parquet, .npy, .npz",
+        help="the table as it was uploaded, whose other columns stay, or arrays: .csv, .jsonl, .npy, .npz",
     )
     parser.add_argument(
         "--out",
