@@ -207,23 +207,6 @@ class OutputFormat:
                 f"{self.kind} to the command."
             )
 
-    def encode(self, labels: Any, n: int) -> Ints:
-        """Labels of n rows as numbers of columns, (n,).
-
-        Parameters
-        ----------
-        labels : (n,) as they were given to the fit.
-        n : number of rows.
-        """
-        array = as_array(labels, "labels")
-        place = {label: column for column, label in enumerate(self.classes_.tolist())}
-        if array.shape != (n,) or not set(array.tolist()) <= set(place):
-            raise CalibrationError(
-                f"labels of shape {array.shape} must be {plural(n, 'label')} among {listed(list(map(str, place))[:5])}"
-                ", as in the fit."
-            )
-        return np.array([place[label] for label in array.tolist()], dtype=np.int64)
-
     def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
         """Outputs of a table in the order of the classes, by the names of its columns.
 
@@ -489,6 +472,44 @@ def encode_labels(
     return np.array([place[value] for value in values.tolist()], dtype=np.int64)[codes], tuple(
         order
     )
+
+
+def check_labels_known(labels: npt.NDArray[Any], name: str) -> None:
+    """Raise :class:`CalibrationError` where labels are missing: None, NaN, NaT or pandas.NA."""
+    # What is compared with itself is neither true nor false for pandas.NA.
+    if missing := sum(
+        label is None or (label == label) is not True for label in labels.ravel().tolist()
+    ):
+        raise CalibrationError(
+            f"{missing:,} of {len(labels):,} labels of {name} are missing; leave out these rows."
+        )
+
+
+def class_indices(labels: Any, classes: npt.NDArray[Any], name: str = "y") -> Ints:
+    """Position of each label among the classes of a fitted classifier.
+
+    Parameters
+    ----------
+    labels : (n,) labels.
+    classes : (n_classes,) labels in the order of the columns, as scikit-learn's ``classes_``.
+    name : how errors call the labels.
+
+    Raises
+    ------
+    CalibrationError
+        For labels that are missing, or none of the classes.
+    """
+    labels = np.asarray(labels)
+    check_labels_known(labels, name)
+    values = labels.ravel().tolist()
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    if unknown := [label for label in values if label not in place]:
+        first = ", ".join(map(short_repr, sorted(set(unknown), key=str)[:3]))
+        raise CalibrationError(
+            f"{len(unknown):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
+            f"was fitted on: {first}; fit it on rows of these classes too."
+        )
+    return np.array([place[label] for label in values], dtype=np.int64).reshape(labels.shape)
 
 
 def _as_columns(values: list[str], columns: tuple[str, ...]) -> list[str]:

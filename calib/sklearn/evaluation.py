@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from calib.arrays import as_array, as_numbers
@@ -19,45 +18,8 @@ from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.formatting import number, plural
 from calib.metrics import brier, ece, nll
 from calib.metrics.confidence import scored_pair
-from calib.numerics import Ints
+from calib.outputs import check_labels_known, class_indices
 from calib.parameters import short_repr
-
-
-def check_labels_known(labels: npt.NDArray[Any], name: str) -> None:
-    """Raise :class:`CalibrationError` where labels are missing: None, NaN, NaT or pandas.NA."""
-    # What is compared with itself is neither true nor false for pandas.NA.
-    if missing := sum(
-        label is None or (label == label) is not True for label in labels.ravel().tolist()
-    ):
-        raise CalibrationError(
-            f"{missing:,} of {len(labels):,} labels of {name} are missing; leave out these rows."
-        )
-
-
-def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
-    """Position of each label among the classes of a fitted classifier.
-
-    Parameters
-    ----------
-    labels : (n,) labels.
-    classes : (n_classes,) labels in the order of the columns, as scikit-learn's ``classes_``.
-
-    Raises
-    ------
-    CalibrationError
-        For labels that are missing, or none of the classes.
-    """
-    labels = np.asarray(labels)
-    check_labels_known(labels, "y")
-    values = labels.ravel().tolist()
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    if unknown := [label for label in values if label not in place]:
-        first = ", ".join(map(short_repr, sorted(set(unknown), key=str)[:3]))
-        raise CalibrationError(
-            f"{len(unknown):,} of {len(labels):,} labels are none of the {len(classes)} classes that the model "
-            f"was fitted on: {first}; fit it on rows of these classes too."
-        )
-    return np.array([place[label] for label in values], dtype=np.int64).reshape(labels.shape)
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from calib.canonical import DEFAULT_FLOOR, Kind
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
+from calib.outputs import check_labels_known, class_indices
 from calib.parameters import check_by_name, short_repr
 from calib.registry import METHODS, calibrator, methods_that_take
-from calib.sklearn.evaluation import check_labels_known, class_indices
 
 RESPONSES: dict[str, Kind] = {
     "predict_log_proba": "log_probabilities",

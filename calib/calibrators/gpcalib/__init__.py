@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from calib.arrays import check_of_rows
 from calib.base import (
     EQUIVARIANT,
     KEEPS_ACCURACY,
@@ -42,6 +43,7 @@ from calib.calibrators.gpcalib.statistics import (
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logit_unit, softmax
+from calib.outputs import class_indices
 from calib.parameters import param
 
 FIXED = ("inputs", "covariance", "monotone")
@@ -172,7 +174,8 @@ class GPCalib(Calibrator):
         self.check_params()
         self._check_unchanged()
         rows = self._hook_input(self.to_logits(outputs))
-        codes = self.outputs_.encode(getattr(outputs, "labels", labels), len(rows))
+        labels = check_of_rows("labels", getattr(outputs, "labels", labels), len(rows))
+        codes = class_indices(labels, self.classes_, "labels")
         if not len(rows):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         longer = copy(self)
