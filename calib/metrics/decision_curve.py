@@ -46,8 +46,6 @@ class NetBenefit:
         Net interventions avoided per row against acting on all: ``(model - treat_all) / odds(t)``.
     event_rate : Interval
         Share of rows with the event.
-    n, n_events : int
-        Rows, and those with the event.
     """
 
     thresholds: Floats
@@ -55,8 +53,6 @@ class NetBenefit:
     treat_all: Band
     avoided: Band
     event_rate: Interval
-    n: int
-    n_events: int
 
     @property
     def useful_range(self) -> tuple[float, float] | None:
@@ -70,25 +66,6 @@ class NetBenefit:
         if longest is None:
             return None
         return float(self.thresholds[longest[0]]), float(self.thresholds[longest[-1]])
-
-
-@dataclass(frozen=True, eq=False)
-class NetBenefitDifference:
-    """Net benefit of one model minus that of another on the same rows.
-
-    Attributes
-    ----------
-    thresholds : ndarray of shape (m,)
-        Rising.
-    difference : Band
-        First minus second, with the interval at each threshold by itself; above 0 the first model is better.
-    changed : Band
-        Share of rows that one model acts on and the other does not.
-    """
-
-    thresholds: Floats
-    difference: Band
-    changed: Band
 
 
 @scikit_names
@@ -157,8 +134,7 @@ def net_benefit(
     avoided = Band(
         *shares.combined(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical)
     )
-    rate = shares.of_share(4 * len(cuts), level)
-    return NetBenefit(cuts, model, treat_all, avoided, rate, len(predicted), int(observed.sum()))
+    return NetBenefit(cuts, model, treat_all, avoided, shares.of_share(4 * len(cuts), level))
 
 
 def net_benefit_difference(
@@ -169,7 +145,7 @@ def net_benefit_difference(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-) -> NetBenefitDifference:
+) -> Band:
     """Net benefit of one model minus that of another, paired by row.
 
     Parameters
@@ -187,8 +163,8 @@ def net_benefit_difference(
 
     Returns
     -------
-    NetBenefitDifference
-        At each threshold.
+    Band
+        First minus second at each threshold, in rising order; above 0 the first model is better.
 
     Raises
     ------
@@ -198,7 +174,7 @@ def net_benefit_difference(
     Examples
     --------
     >>> found = net_benefit_difference([0.1, 0.6, 0.9], [0.1, 0.3, 0.9], [0, 1, 1], [0.5])
-    >>> found.difference.at(0).value  # one more of three events is acted on
+    >>> found.at(0).value  # one more of three events is acted on
     0.3333333333333333
     """
     predicted, observed = check_event(probs, labels)
@@ -215,18 +191,13 @@ def net_benefit_difference(
     lost = by_second & ~by_first
     event = event[:, None]
     differ = gained | lost
-    table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])
+    table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event])
     changes, events = (shares_of_rows(cell, kinds, weights, clusters) for kinds in (differ, event))
     shares = shares_of_rows(cell, table, weights, clusters, (changes, events))
     odds = cuts / (1.0 - cuts)
     eye = np.eye(len(cuts))
-    zero = np.zeros((len(cuts), len(cuts)))
-    factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
-    critical = shares.critical(level)
-    changed = np.hstack([zero, zero, zero, zero, eye])
-    return NetBenefitDifference(
-        cuts, *(Band(*shares.combined(by, critical)) for by in (factors, changed))
-    )
+    factors = np.hstack([eye, -eye, -eye * odds, eye * odds])
+    return Band(*shares.combined(factors, shares.critical(level)))
 
 
 def check_thresholds(thresholds: Any) -> Floats:

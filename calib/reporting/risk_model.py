@@ -221,7 +221,7 @@ def _benefit(models: list[Model]) -> Table:
             few,
             evaluation.weights,
             evaluation.clusters,
-        ).difference
+        )
         head.append("difference")
         note += f" The difference is {last.title} less {first.title}, paired by row."
     rows = []

@@ -65,7 +65,7 @@ def test_rows_that_do_not_sum_to_one_are_refused(score):
         lambda p, y: metrics.net_benefit(p, y, [0.2, 0.5]).model.value.tolist(),
         lambda p, y: metrics.decision_curve.net_benefit_difference(
             p, p**2 / (p**2 + (1 - p) ** 2), y, [0.5]
-        ).changed.value.tolist(),
+        ).value.tolist(),
     ],
 )
 def test_a_score_of_an_event_takes_its_probability_or_both_columns(score):
