@@ -143,9 +143,7 @@ def test_cells_that_can_be_read_in_two_ways_are_refused(tmp_path, text, says):
 ROWS = [{"id": f"é{k}", "a": k + 0.5, "b": -1.0, "c": 0.25, "d": 2.0} for k in range(3)]
 
 
-@pytest.mark.parametrize(
-    "name", ["t.jsonl", "t.json", "utf16.csv", "t.npz", "n.jsonl"]
-)
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "utf16.csv", "t.npz", "n.jsonl"])
 def test_every_format_gives_the_outputs(tmp_path, name):
     path = tmp_path / name
     table = pd.DataFrame(ROWS)
