@@ -317,10 +317,10 @@ def weighted_level(rows: AuditRows) -> str:
 def no_problem(rows: AuditRows, findings: Mapping[str, Finding]) -> str:
     """Verdict without a problem."""
     cautions = [name for name, finding in findings.items() if finding.severity == "caution"]
-    unseen = "" if rows.groups else "; no groups were given"
+    unseen = "" if rows.groups else "; no groups to compare"
     lead = f"No problem found ({ranks(rows)}{unseen})"
     if findings["rows"].severity == "caution":
-        return f"{lead}, but few rows decide little: {findings['rows'].sentence}"
+        return f"{lead}, but in few rows. {findings['rows'].sentence}"
     first = next(
         (name for name in ("skill", "groups", "level", "spread", "time") if name in cautions), None
     )

@@ -301,11 +301,11 @@ def test_the_verdict_on_groups_says_nothing_that_its_findings_deny():
     )
 
 
-def test_a_verdict_without_groups_says_that_none_were_given(rng):
+def test_a_verdict_without_groups_says_so(rng):
     p, happened = calibrated(rng, 3000)
     found = audit(p, happened)
-    assert not found.of("groups").groups and "no groups were given" in found.verdict
-    assert "given" not in audit(p, happened, groups=rng.choice(["a", "b"], 3000)).verdict
+    assert not found.of("groups").groups and "no groups to compare" in found.verdict
+    assert "no groups" not in audit(p, happened, groups=rng.choice(["a", "b"], 3000)).verdict
 
 
 def test_every_further_column_of_a_table_is_judged(rng, tmp_path):
