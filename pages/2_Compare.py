@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.recommendation import overview, report_button
-from calib.ui.compare.studies import all_scores, repeated, sizes
+from calib.ui.compare.studies import all_scores, repeated
 from calib.ui.fits import judged_fits
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import folded
@@ -25,11 +25,6 @@ def body() -> None:
                 "The same on other splits",
                 "compare/splits",
                 partial(repeated, session, fits),
-            )
-            folded(
-                "Labels that each method needs",
-                "compare/sizes",
-                partial(sizes, session, fits),
             )
     if len(fits) > 1:
         report_button(session, fits, "compare/report")

@@ -1,7 +1,6 @@
-"""Studies that fit many times: the same comparison on many random splits, and on ever more calibration rows.
+"""The same comparison on many random splits: fit on a part of the rows, judge on those left.
 
-Both are one loop: fit on a part of the rows, judge on those left. Means over splits come with intervals that allow for
-splits sharing most of their rows.
+Means over splits come with intervals that allow for splits sharing most of their rows.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,16 +31,13 @@ from calib.evaluation.evaluation import raw_model
 from calib.evaluation.score_registry import PROPORTIONS, SCORES, scores
 from calib.evaluation.view import view_of
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut
-from calib.numerics import Ints
 from calib.registry import calibrator, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "labels_needed",
     "repeated_splits",
-    "summarise_sizes",
     "summarise_splits",
 ]
 
@@ -62,22 +58,8 @@ COLUMNS = (
 """Of the table of a study."""
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
 """Arrays of a data set that a study gets beside logits and labels, where there are any."""
-STUDIES = SPLITS, SIZES = "splits", "sizes"
-"""The kinds of studies that pages keep."""
-SIZE_SCORES = ("NLL", "ECE")
-"""Scores that are shown against the number of labels."""
-N_SIZE_SPLITS = 5
-"""Splits on which ever more rows are fitted."""
-SMALLEST = 20
-TOLERANCE = 0.01
-
-
-def halved_sizes(n: int) -> tuple[int, ...]:
-    """n, n/2, n/4, ... down to 20 or more, ascending: every size is twice the labels of the one before."""
-    sizes = [n]
-    while sizes[-1] // 2 >= SMALLEST:
-        sizes.append(sizes[-1] // 2)
-    return tuple(reversed(sizes))
+SPLITS = "splits"
+"""The kind of study that links keep."""
 
 
 def repeated_splits(
@@ -86,7 +68,6 @@ def repeated_splits(
     part: float | int,
     *,
     n_repeats: int = 10,
-    sizes: Sequence[int] = (),
     random_state: int = 0,
     view: str = "event",
     callback: Progress = silent,
@@ -106,10 +87,6 @@ def repeated_splits(
         Size of the calibration part of each split, as in ``Predictions.split``: a fraction or a count.
     n_repeats : int, default 10
         Number of splits.
-    sizes : sequence of int, default ()
-        Numbers of calibration rows to fit on, such as 50, 100 and 200; none for all of them. Each is the beginning of
-        one random order of the calibration part, whole clusters after each other, so that they are nested. Rows are
-        drawn without regard to labels, as they come when labels are collected.
     random_state : int, default 0
         Split r is drawn, stratified, with the seed ``random_state + r``.
     view : {"event", "top-label"}, default "event"
@@ -122,13 +99,12 @@ def repeated_splits(
     -------
     pandas.DataFrame
         One row for each method, split, size and score, with the columns method, title, split, size, n_test, score,
-        score_title, value, fit_seconds, note. :func:`summarise_splits` makes the comparison of it, and
-        :func:`summarise_sizes` the learning curves.
+        score_title, value, fit_seconds, note. :func:`summarise_splits` makes the comparison of it.
 
     Raises
     ------
     CalibrationError
-        If there are fewer than two splits, or a size is below 2.
+        If there are fewer than two splits.
     DataError
         If the part cannot be taken from the data.
 
@@ -145,12 +121,10 @@ def repeated_splits(
 
     if n_repeats < 2:
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
-    if sizes and min(sizes) < 2:
-        raise CalibrationError(f"Sizes begin with {min(sizes)}; fit on at least 2 rows.")
     methods = {BASELINE: raw_model(data), **calibrators}
     seen = view_of(data, view)
     titles = titles_of(methods, data.n_classes)
-    total = n_repeats * len(methods) * max(len(sizes), 1)
+    total = n_repeats * len(methods)
     done = 0
 
     def within(*_: float) -> None:
@@ -159,16 +133,14 @@ def repeated_splits(
     rows: list[dict[str, Any]] = []
     for split in range(n_repeats):
         calibration, test = data.split(part, random_state=random_state + split)
-        order = random_order(
-            len(calibration), calibration.clusters, np.random.default_rng(random_state + split)
-        )
-        for size, (name, method) in product(sizes or (len(calibration),), methods.items()):
-            learned = calibration if size >= len(calibration) else calibration.take(order[:size])
-            attempted = attempt(type(method)(**method.get_params()), learned, test, view, within)
+        sizes = len(calibration), len(test)
+        for name, method in methods.items():
+            fresh = type(method)(**method.get_params())
+            attempted = attempt(fresh, calibration, test, view, within)
             values = {} if attempted.evaluation is None else scores(attempted.evaluation)
             for key, score in SCORES.items():
                 note = "" if key in values else attempted.note or CONFIDENCE_ONLY
-                about = (name, titles[name], split, size, len(test), key, score.seen(seen).title)
+                about = (name, titles[name], split, *sizes, key, score.seen(seen).title)
                 record = (*about, values.get(key, math.nan), attempted.fit_seconds, note)
                 rows.append(dict(zip(COLUMNS, record, strict=True)))
             done += 1
@@ -176,17 +148,6 @@ def repeated_splits(
     table = pd.DataFrame(rows)
     scored = set(table.loc[table["value"].notna(), "score"])
     return table[table["score"].isin(scored)].reset_index(drop=True)
-
-
-def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random.Generator) -> Ints:
-    """The rows in random order; those of a cluster follow each other, as they come when labels are collected."""
-    order = generator.permutation(n)
-    if clusters is None:
-        return order
-    of_row = np.unique(clusters[order], return_inverse=True)[1]
-    first = np.full(n, n)
-    np.minimum.at(first, of_row, np.arange(n))
-    return order[np.argsort(first[of_row], kind="stable")]
 
 
 def pool_arrays(data: Predictions) -> dict[str, Any]:
@@ -201,7 +162,6 @@ def repeat_task(
     n_repeats: int,
     random_state: int,
     event: int | None = None,
-    sizes: Sequence[int] = (),
     *,
     data: Mapping[str, Any],
     callback: Progress,
@@ -219,8 +179,9 @@ def repeat_task(
         **arrays, class_names=names, sha256="in a worker", event=viewed, weight_kind=kind
     )
     calibrators = {name: calibrator(method, **params) for name, method, params in methods}
-    about: dict[str, Any] = {"n_repeats": n_repeats, "sizes": sizes, "random_state": random_state}
-    return repeated_splits(calibrators, rows, part, **about, callback=callback)
+    return repeated_splits(
+        calibrators, rows, part, n_repeats=n_repeats, random_state=random_state, callback=callback
+    )
 
 
 def corrected_interval(
@@ -341,62 +302,6 @@ def summarise_splits(
     return pd.DataFrame(rows)
 
 
-def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
-    """Learning curves: mean NLL and ECE by size, and by how much they differ from those at the largest size.
-
-    Intervals are those of means over splits, as in :func:`summarise_splits`. Sizes are paired by split in a difference.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From :func:`repeated_splits` with ``sizes``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each method, score and size, with the columns method, title, score, score_title, size, n_splits
-        (those that succeeded), value, low, high, sd, to_last, to_last_low, to_last_high, note.
-
-    Examples
-    --------
-    >>> import calib
-    >>> data = calib.load_sample("simulated-binary")
-    >>> methods = {"beta": calib.calibrator("beta")}
-    >>> table = repeated_splits(methods, data, 400, n_repeats=2, sizes=[50, 400])
-    >>> summary = summarise_sizes(table).query("score == 'NLL' and method == 'beta'")
-    >>> summary.set_index("size")["value"].round(1).to_dict()
-    {50: 0.5, 400: 0.5}
-    """
-    import pandas as pd
-
-    largest = int(table["size"].max())
-    n_test = int(table["n_test"].iloc[0])
-    rows = []
-    for (name, key), of_score in table[table["score"].isin(SIZE_SCORES)].groupby(
-        ["method", "score"], sort=False
-    ):
-        values = of_score.pivot(index="split", columns="size", values="value")
-        for size in values:
-            of_size = of_score[of_score["size"] == size]
-            value = cut(corrected_interval(values[size], largest, n_test), 0.0, math.inf)
-            to_last = corrected_interval(values[size] - values[largest], largest, n_test)
-            rows.append(
-                {
-                    "method": name,
-                    "title": of_size["title"].iloc[0],
-                    "score": key,
-                    "score_title": of_size["score_title"].iloc[0],
-                    "size": size,
-                    "n_splits": int(values[size].count()),
-                    **value._asdict(),
-                    "sd": values[size].std(ddof=1),
-                    **dict(zip(("to_last", "to_last_low", "to_last_high"), to_last, strict=True)),
-                    "note": _note(of_size["note"]),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
 def _note(notes: pd.Series) -> str:
     """Reason why some splits have no values; the reason alone where none has."""
     reasons = notes[notes != ""]
@@ -405,89 +310,3 @@ def _note(notes: pd.Series) -> str:
     if len(reasons) == len(notes):
         return str(reasons.iloc[0])
     return f"Failed on {len(reasons)} of {len(notes)} splits: {reasons.iloc[0]}"
-
-
-class LabelsNeeded(NamedTuple):
-    """Number of labels that is enough.
-
-    Attributes
-    ----------
-    size : int or None
-        The smallest size that is shown to do as well as the largest; None where no smaller one is.
-    sentence : str
-        The same in words, with the numbers it stands on.
-    """
-
-    size: int | None
-    sentence: str
-
-
-def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE) -> LabelsNeeded:
-    """The smallest number of labels whose NLL is as low as that of all of them, within a tolerance.
-
-    It counts as shown for a size if the whole interval of the difference to the largest size lies below the tolerance,
-    and for an answer it must be shown for that size and all larger ones. Sizes are so tested from the top down until
-    the first that fails, which needs no correction for their number.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From :func:`summarise_sizes`.
-    method : str
-        One of its methods.
-    tolerance : float, default 0.01
-        By how much the NLL may be higher, in nats.
-
-    Returns
-    -------
-    LabelsNeeded
-        The size and a sentence.
-
-    Raises
-    ------
-    CalibrationError
-        If the table has no NLL of the method at the largest size.
-
-    Examples
-    --------
-    >>> import calib
-    >>> data = calib.load_sample("simulated-binary")
-    >>> methods = {"platt": calib.calibrator("platt")}
-    >>> table = repeated_splits(methods, data, 400, n_repeats=2, sizes=[200, 400])
-    >>> labels_needed(summarise_sizes(table), "platt", tolerance=0.05).size
-    200
-    """
-    of_method = table[(table["method"] == method) & (table["score"] == "NLL")].sort_values(
-        "size", ascending=False
-    )
-    rows = of_method.to_dict("records")
-    if not rows or math.isnan(rows[0]["value"]):
-        why = f": {rows[0]['note']}" if rows and rows[0]["note"] else "."
-        raise CalibrationError(f"There is no NLL of {method} at the largest size{why}")
-    start = f"{rows[0]['title']}:"
-    largest = rows[0]["size"]
-    size = None
-    if len(rows) == 1:
-        return LabelsNeeded(
-            None, f"{start} there is one size only, and nothing to compare it with."
-        )
-    for row in rows[1:]:
-        if not row["to_last_high"] <= tolerance:
-            break
-        size = int(row["size"])
-    before = rows[1]
-    most = rows[1]["to_last_high"]
-    by = f"{most:.2g}" if math.isfinite(most) else "any amount"
-    if size is not None:
-        sentence = f"{size:,} labels are enough to come within {tolerance:g} of the NLL that all {largest:,} give."
-    else:
-        sentence = (
-            f"fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the NLL that these give;"
-            f" with {before['size']:,} it may be worse by up to {by}."
-        )
-    if before["to_last_low"] > 0:
-        sentence += (
-            f" From {before['size']:,} to {largest:,} labels the NLL still fell by {before['to_last_low']:.2g} to {by},"
-            " so more may lower it further."
-        )
-    return LabelsNeeded(size, f"{start} {sentence}")

@@ -20,7 +20,7 @@ from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import made_of, rule_from_state, rule_state
 from calib.engine import FitSpec
 from calib.errors import CalibrationError
-from calib.evaluation.studies import STUDIES
+from calib.evaluation.studies import SPLITS
 from calib.export.decisions import check_decisions
 from calib.formatting import plural
 from calib.isolation.logs import trace
@@ -285,7 +285,7 @@ def private() -> bool:
 
 def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
     """Entry of the link of a session."""
-    studies = {kind: spec for kind, spec in session.studies.items() if kind in STUDIES}
+    studies = {kind: spec for kind, spec in session.studies.items() if kind == SPLITS}
     return Entry(
         visitor=session.visitor,
         data="" if session.sample else session.data.sha256,

@@ -68,7 +68,7 @@ def test_studies_report_as_many_steps_as_they_planned():
     methods = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
     seen: list[tuple[int, int]] = []
     repeat_task(
-        *(methods, 0.5, 3, 1, None, (50, 100)),
+        *(methods, 0.5, 3, 1),
         data={"logits": logits, "labels": labels, "given_split": np.arange(200) < 90},
         callback=lambda step, total, value: seen.append((step, total)),
     )

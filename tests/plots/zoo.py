@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from scipy.special import expit, logit, logsumexp
 
@@ -60,7 +59,6 @@ from calib.plots.bins import (
     set_divergence_chart,
     steps_chart,
 )
-from calib.plots.compare import size_curves
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
 from calib.plots.geometry import success_curve, zone_chart
 from calib.plots.groups import forest
@@ -281,14 +279,7 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
     }
     nll = {method: float(-np.log(np.clip(p, 1e-12, 1)).mean()) for method, p in said.items()}
     above = {method: value - nll["identity"] for method, value in nll.items()}
-    sizes = pd.DataFrame(
-        {"method": method, "title": f"{name} {method}", "score": "NLL", "score_title": "NLL", "n_splits": 3,
-         "size": size, "value": value * (1 + 40 / size)}
-        for size in (50, 100, 400) for method, value in nll.items()
-    )  # fmt: skip
-    sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
     return {
-        "sizes": size_curves(sizes, "NLL"),
         "members": member_rows([Judged(method, 0.25, nll[method], 0.01, d, 0.01) for method, d in above.items()]),
     }  # fmt: skip
 

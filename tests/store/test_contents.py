@@ -104,7 +104,7 @@ def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
 def study(data: Predictions) -> Job:
     """A study that is done; one method fails without features, which gives NaN and notes."""
     methods = [("Temperature", "temperature", {}), ("Geometric", "geometric", {})]
-    arguments = (methods, 100, 2, 0, None, (50, 100))
+    arguments = (methods, 100, 2, 0)
     table = repeat_task(
         *arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent
     )

@@ -23,14 +23,7 @@ from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove
 from calib.engine import Engine, FitSpec
 from calib.evaluation.comparison_table import verdict
-from calib.evaluation.studies import (
-    SIZES,
-    SPLITS,
-    STUDIES,
-    labels_needed,
-    summarise_sizes,
-    summarise_splits,
-)
+from calib.evaluation.studies import SPLITS, summarise_splits
 from calib.formatting import listed
 from calib.store.contents import put_job
 from calib.store.index import Store
@@ -376,22 +369,21 @@ def test_a_study_is_cancelled_by_hand_or_by_other_data_and_the_first_come_back_a
 
 
 COMPARE = "pages/2_Compare.py"
-FOLDED = ("compare/splits", "compare/sizes")
+FOLDED = "compare/splits"
 
 
-def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_run_again(
+def test_a_finished_study_comes_back_without_running_again_and_a_lost_one_can_be_run_again(
     records: Path,
 ) -> None:
     session = uploaded()
     finish(session, "temperature")
-    app = unfold(open_page(COMPARE, session), *FOLDED)
-    for kind in STUDIES:
-        app.button(key=f"study/{kind}/start").click().run()
-    keys = [session.studies[kind].key for kind in (SPLITS, SIZES)]
+    app = unfold(open_page(COMPARE, session), FOLDED)
+    app.button(key="study/splits/start").click().run()
+    keys = [session.studies[SPLITS].key]
     before = finished(fits.queue(), keys)
     assert {job.state for job in before} == {"done"}
     restart()
-    again = unfold(follow(app.query_params["w"], COMPARE), *FOLDED)
+    again = unfold(follow(app.query_params["w"], COMPARE), FOLDED)
     assert not again.exception
     assert not again.error
     for job, then in zip(fits.queue().snapshot(keys), before, strict=True):
@@ -401,20 +393,19 @@ def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_
             then.message,
         )  # with the seconds it took
         pd.testing.assert_frame_equal(job.result, then.result, check_exact=True)
-    text, splits, sizes = said(again), summarise_splits(before[0].result), before[1].result
-    assert verdict(splits, "NLL", "over 10 splits") in text
+    splits = summarise_splits(before[0].result)
+    assert verdict(splits, "NLL", "over 10 splits") in said(again)
     shown = next(
         frame.value for frame in again.dataframe if len(frame.value) == 2
     )  # the raw model and the fit
     assert shown["NLL"].to_numpy() == pytest.approx(
         splits[splits["score"] == "NLL"]["value"].to_numpy()
     )
-    assert labels_needed(summarise_sizes(sizes), sizes["method"].iloc[-1]).sentence in text
     assert not any(str(button.key).endswith("/retry") for button in again.button)
 
     (records / keys[0]).unlink()
     restart()
-    again = unfold(follow(app.query_params["w"], COMPARE), "compare/splits")
+    again = unfold(follow(app.query_params["w"], COMPARE), FOLDED)
     assert fits.LOST in said(again)
     again.button("study/splits/retry").click().run()
     assert not again.exception

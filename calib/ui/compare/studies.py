@@ -1,11 +1,11 @@
-"""The table of all scores; and studies that fit again in the background: repeated splits, and ever more labels."""
+"""The table of all scores; and whether other splits agree, fitted in the background."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, Self
+from typing import Self
 
 import pandas as pd
 import streamlit as st
@@ -23,20 +23,9 @@ from calib.evaluation.comparison_table import (
     verdict,
 )
 from calib.evaluation.score_registry import EVENT_RATE, describe_intervals
-from calib.evaluation.studies import (
-    N_SIZE_SPLITS,
-    SIZE_SCORES,
-    SIZES,
-    SPLITS,
-    halved_sizes,
-    labels_needed,
-    repeat_task,
-    summarise_sizes,
-    summarise_splits,
-)
+from calib.evaluation.studies import SPLITS, repeat_task, summarise_splits
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import escape_markdown, listed, plural
-from calib.plots.compare import size_curves
 from calib.ui import progress, widgets
 from calib.ui.compare.recommendation import comparison_table
 from calib.ui.fits import ShownFit
@@ -161,62 +150,33 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
         f"Every method is fitted again on {N_SPLITS} random splits of all rows, as the papers do. The intervals allow "
         "for splits that share most of their rows (Nadeau and Bengio 2003)."
     )
+    _offer_splits(session, fits[1:])
+    if (splits := progress.result_of(SPLITS)) is not None:
+        _repeated_result(splits, session.studies[SPLITS].key)
+
+
+def _offer_splits(session: OpenSession, fits: list[ShownFit]) -> None:
+    """The button that starts the fits, and how long they take at most."""
     arguments = (
-        _methods(session, fits[1:]),
+        [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in fits],
         len(session.calibration),
         N_SPLITS,
         session.seed,
         session.view.column,
     )
-    _offer(SPLITS, f"Repeat on {N_SPLITS} splits", arguments, fits[1:], N_SPLITS)
-    if (splits := progress.result_of(SPLITS)) is not None:
-        _repeated_result(splits, session.studies[SPLITS].key)
-
-
-def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
-    """Show the number of labels that each method needs."""
-    st.write(
-        f"Every method is fitted on ever more of the calibration rows of {N_SIZE_SPLITS} random splits of all rows, "
-        "and scored on the rows left."
-    )
-    tried = halved_sizes(len(session.calibration))
-    arguments = (
-        _methods(session, fits[1:]),
-        tried[-1],
-        N_SIZE_SPLITS,
-        session.seed,
-        session.view.column,
-        tried,
-    )
-    label = f"Try {plural(len(tried), 'size')} up to {tried[-1]:,}"
-    _offer(
-        SIZES, label, arguments, fits[1:], 2 * N_SIZE_SPLITS
-    )  # all halves together are less than one fit on all
-    if (splits := progress.result_of(SIZES)) is not None:
-        _sizes_result(splits, session.studies[SIZES].key, fits)
-
-
-def _methods(session: OpenSession, fits: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
-    """The methods as a study is told of them, with the parameters they were fitted with."""
-    return [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in fits]
-
-
-def _offer(
-    kind: str, label: str, arguments: tuple[Any, ...], fits: list[ShownFit], n_fits: int
-) -> None:
-    """The button that starts a study, and what so many fits on all rows would take, which is the most that it takes."""
+    label = f"Repeat on {N_SPLITS} splits"
     title = f"{label}: {listed([fit.title for fit in fits])}"
-    spec = TaskSpec(repeat_task, arguments, current_session().data.sha256, title)
+    spec = TaskSpec(repeat_task, arguments, session.data.sha256, title)
     # Processor time does not count what else ran then; on the GPU there is the time alone.
     costs = [fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds for fit in fits]
-    seconds = n_fits * (sum(costs) + sum(fit.predict_seconds for fit in fits))
+    seconds = N_SPLITS * (sum(costs) + sum(fit.predict_seconds for fit in fits))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label,
-            key=f"study/{kind}/start",
+            key=f"study/{SPLITS}/start",
             icon=":material/play_arrow:",
             on_click=progress.start,
-            args=(kind, spec),
+            args=(SPLITS, spec),
         )
         st.caption(
             f"At most {progress.about(seconds)} of processor time in the background; you can go on meanwhile."
@@ -246,29 +206,3 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
     for title, note in zip(failed["title"], failed["note"], strict=True):
         st.caption(escape_markdown(f"{title}: {note}"))
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
-
-
-def _sizes_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
-    table = keep(("sizes", key), lambda: summarise_sizes(splits))
-    last = table[
-        (table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()
-    ]
-    answers = [labels_needed(table, name).sentence for name in last["method"].iloc[1:]]
-    st.markdown("\n".join(f"- {sentence}" for sentence in answers))
-    styles = {fit.title: fit.style for fit in fits}
-    columns = st.columns(2, gap="large")
-    for place, score in enumerate(SIZE_SCORES):
-        with columns[place]:
-            widgets.show_cached(
-                ("size curve", score, key, *styles.items()),
-                partial(size_curves, table, score, styles),
-                f"compare-sizes-{score}",
-                f"Each line is the mean over {N_SIZE_SPLITS} random splits, with so many of the calibration rows of "
-                "each; its band is the 95\u00a0% interval of the mean, which allows for splits that share most rows. "
-                "The dotted line is the raw model. Where scores differ by more than a factor of four the axis is "
-                "logarithmic.",
-            )
-    notes = table[(table["note"] != "") & (table["score"] == "NLL")]
-    for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
-        st.caption(escape_markdown(f"{title} on {size:,} rows: {note}"))
-    widgets.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
