@@ -48,7 +48,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
         {"normalize": False, "monotone": True},
         {"scheme": "equal_mass", "monotone": True, "representatives": "temperature"},
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
-        {"n_bins": 1},
+        {"scaled_model": True, "n_bins": 1},
     ],
     "geometric": [
         {},

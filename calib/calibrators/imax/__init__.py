@@ -10,6 +10,7 @@ import numpy as np
 from calib.base import Progress
 from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, scheme_edges
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, one_vs_rest_pairs
+from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator
 from calib.numerics import Floats, Ints, sigmoid
 from calib.parameters import param, parameter_names
@@ -17,6 +18,15 @@ from calib.registry import METHODS
 
 SOURCES = ("temperature", "gpcalib", "platt", "beta", "isotonic")
 """Registry names of the calibrators whose probabilities bins can take over."""
+
+
+def matched_sigmoid(log_odds: Floats, positives: Bools) -> tuple[float, float]:
+    """Slope and intercept of the ``sigmoid(slope * log-odds + intercept)`` of least cross-entropy (section S3.3).
+
+    A slope of zero would make all bins one: the model is then left as it is, with slope 1 and intercept 0.
+    """
+    curve = platt_map(log_odds, positives)
+    return (curve.slope, curve.intercept) if curve.slope > 0 else (1.0, 0.0)
 
 
 def count_between(ordered: Floats, edges: Floats) -> Ints:
@@ -75,6 +85,10 @@ class IMaxBinning(StepMapCalibrator):
     monotone: bool = param(
         False, help="Keep the bins' probabilities in order; shared bins then keep every prediction."
     )
+    scaled_model: bool = param(
+        False,
+        help="Place I-Max's edges for a sigmoid matched to the data, where the model's confidence is far off.",
+    )
 
     weighted: ClassVar[bool] = False
 
@@ -127,7 +141,10 @@ class IMaxBinning(StepMapCalibrator):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         sums = SigmoidSums.from_log_odds(log_odds)
-        edges = scheme_edges(sums, self.scheme, self.n_bins, random_state=self.random_state)
+        model = matched_sigmoid(log_odds, positives) if self.scaled_model else (1.0, 0.0)
+        edges = scheme_edges(
+            sums, self.scheme, self.n_bins, sigmoid=model, random_state=self.random_state
+        )
         total = count_between(np.sort(log_odds[positives]), edges)
         count = sums.counts(sums.positions(edges))
         return self._represented(edges, total, count, self.margin_)

@@ -277,6 +277,7 @@ def scheme_edges(
     scheme: str,
     n_bins: int,
     *,
+    sigmoid: tuple[float, float] = (1.0, 0.0),
     random_state: int = 0,
 ) -> Floats:
     """Increasing inner edges of a scheme in log-odds; fewer than ``n_bins - 1`` where log-odds are few or tied.
@@ -285,10 +286,15 @@ def scheme_edges(
     ----------
     sums : the sorted log-odds.
     scheme : "imax", "equal_mass" or "equal_width".
+    sigmoid : slope and intercept of I-Max's model ``P(y = 1 | x) = sigmoid(slope * x + intercept)``; the slope is
+        positive. Other than (1, 0) they scale the update of the edges (Patel et al. 2020, eq. S19).
     random_state : of I-Max's starts, see :func:`best_edges`.
     """
     if scheme == "equal_width":
         return equal_width_edges(n_bins)
     if scheme == "equal_mass":
         return equal_mass_edges(sums, n_bins)
-    return best_edges(sums, n_bins, random_state=random_state)
+    slope, intercept = sigmoid
+    if sigmoid != (1.0, 0.0):
+        sums = SigmoidSums.from_log_odds(slope * sums.log_odds + intercept)
+    return (best_edges(sums, n_bins, random_state=random_state) - intercept) / slope

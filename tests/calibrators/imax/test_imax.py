@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 import calib
 from calib import metrics
-from calib.calibrators.imax import IMaxBinning
+from calib.calibrators.imax import IMaxBinning, matched_sigmoid
 from calib.calibrators.imax.placement import (
     SigmoidSums,
     best_edges,
@@ -88,6 +88,21 @@ def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
     count = np.bincount(bins_of(one_vs_rest_log_odds(logits), free.edges).ravel())
     expected = IsotonicRegression().fit_transform(np.arange(25), free.values, sample_weight=count)
     np.testing.assert_allclose(ordered.values, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.4, -1.0), (2.0, 1.5)])
+def test_the_matched_sigmoid_is_the_true_one(slope, intercept):
+    generator = np.random.default_rng(0)
+    log_odds = generator.normal(-3, 3, 300_000)
+    found = matched_sigmoid(
+        log_odds, generator.random(300_000) < expit(slope * log_odds + intercept)
+    )
+    np.testing.assert_allclose(found, (slope, intercept), rtol=0.03, atol=0.03)
+
+
+def test_a_model_turned_around_is_left_as_it_is():
+    log_odds = np.random.default_rng(0).normal(size=500)
+    assert matched_sigmoid(log_odds, log_odds < 0) == (1.0, 0.0)
 
 
 # -- the authors' own numbers -----------------------------------------------------------------------------------

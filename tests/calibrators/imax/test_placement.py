@@ -110,6 +110,14 @@ def test_kmeans_starts_find_separated_clusters(seed):
     np.testing.assert_array_equal(np.searchsorted(edges, [-4.0, -1.5, 0.0, 1.5, 4.0]), range(5))
 
 
+def test_a_scaled_model_bins_the_scaled_log_odds():
+    log_odds = some_log_odds()
+    sums = SigmoidSums.from_log_odds(log_odds)
+    scaled = scheme_edges(sums, "imax", 8, sigmoid=(0.5, -1.0))
+    plain = scheme_edges(SigmoidSums.from_log_odds(0.5 * log_odds - 1.0), "imax", 8)
+    np.testing.assert_allclose(0.5 * scaled - 1.0, plain, rtol=1e-12)
+
+
 # Ties, saturated values and values no probability can tell apart are met.
 log_odds_sets = hnp.arrays(
     np.float64,
