@@ -184,18 +184,13 @@ def test_a_search_over_methods_in_a_pipeline_takes_the_best_of_them(named):
     assert search.best_params_["calibratedmodel__method"] == methods[int(np.argmax(expected))]
 
 
-def test_a_search_sets_a_parameter_of_the_method(named):
-    model = CalibratedModel(
-        GaussianNB(), method="scaling_binning", cv=2, parameters={"share_classes": False}
-    )
-    search = GridSearchCV(model, {"parameters__n_bins": [3, 7]}, cv=2, scoring=nll_scorer).fit(
-        *named
-    )
-    assert {each["parameters__n_bins"] for each in search.cv_results_["params"]} == {3, 7}
+def test_a_search_sets_the_parameters_of_the_method(named):
+    choices = [{"n_bins": 3, "share_classes": False}, {"n_bins": 7}]
+    model = CalibratedModel(GaussianNB(), method="scaling_binning", cv=2)
+    search = GridSearchCV(model, {"parameters": choices}, cv=2, scoring=nll_scorer).fit(*named)
+    assert [each["parameters"] for each in search.cv_results_["params"]] == choices
     found = search.best_estimator_.calibrator_
-    assert (
-        found.n_bins == search.best_params_["parameters__n_bins"] and found.share_classes is False
-    )
+    assert search.best_params_["parameters"].items() <= found.get_params().items()
 
 
 def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_rows(named):
@@ -212,7 +207,6 @@ def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_r
     np.testing.assert_array_equal(
         model.predict(X), np.array(["ham", "spam", "unsure"])[probs.argmax(axis=1)]
     )
-    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(probs))
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         in no test fold, as the first of ``TimeSeriesSplit``, do not calibrate; those in several do so several times.
         Not used with a frozen estimator.
     parameters : mapping of str to object or None, default None
-        Parameters of the method, by name; None for its defaults. A search sets one as ``parameters__n_bins``.
+        Parameters of the method, by name; None for its defaults. A search takes a list of them.
     random_state : int or None, default None
         Seed of the method's fit; None for the method's own, 0.
     ensemble : bool, default False
@@ -109,32 +109,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.ensemble = ensemble
         self.n_jobs = n_jobs
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; those of the method are ``parameters__NAME``.
-
-        Parameters
-        ----------
-        **params
-            New values by name.
-
-        Returns
-        -------
-        Self
-            The model itself.
-        """
-        parameters = {
-            name: value for name, value in params.items() if name.startswith("parameters__")
-        }
-        super().set_params(
-            **{name: value for name, value in params.items() if name not in parameters}
-        )
-        if parameters:
-            self.parameters = {
-                **(self.parameters or {}),
-                **{name.removeprefix("parameters__"): value for name, value in parameters.items()},
-            }
-        return self
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route metadata of ``fit`` to the estimator's fit and to the splitter, where routing is enabled.
@@ -287,22 +261,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return probs
         fitted = self.calibrator_
         return fitted.predict_proba(_outputs(self.estimator_, X)[1], fitted.outputs_.kind)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, ...)
-            What the estimator takes.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In double precision.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Label with the largest calibrated probability, (n,).
