@@ -29,10 +29,9 @@ def originals() -> dict[str, Files]:
     features, train = generator.normal(size=(300, 3)), generator.normal(size=(40, 3))
     more = {"features": features, "train_features": train, "train_labels": np.arange(40) % 4}
     arrays = {"logits": logits, "labels": labels, **more}
-    plain, packed, extra, hdf5, parquet = (io.BytesIO() for _ in range(5))
+    plain, packed, hdf5, parquet = (io.BytesIO() for _ in range(4))
     np.savez(plain, allow_pickle=False, **arrays, class_names=list("abcd"))
     np.savez_compressed(packed, allow_pickle=False, logits=logits, labels=labels)
-    np.savez(extra, allow_pickle=False, **more)
     with h5py.File(hdf5, "w") as file:
         file.create_dataset("logits", data=logits, chunks=(50, 4), compression="gzip", shuffle=True)
         file["class_names"] = list("abcd")
@@ -44,7 +43,6 @@ def originals() -> dict[str, Files]:
     table["feature_0"], table["feature_1"] = features[:, 0], features[:, 1]
     table.to_parquet(parquet, index=False)
     text = table.to_csv(index=False).encode()
-    whole = ("outputs.npz", packed.getvalue())
     lines = table.to_json(orient="records", lines=True).encode()
     by_class = [
         {"probs": dict(zip("abcd", p, strict=True)), "label": "abcd"[k]}
@@ -56,7 +54,7 @@ def originals() -> dict[str, Files]:
     arrow = pa.Table.from_pandas(table)
     return {
         "npz": {"source": ("outputs.npz", plain.getvalue())},
-        "npz, packed": {"source": whole},
+        "npz, packed": {"source": ("outputs.npz", packed.getvalue())},
         "npy": {"source": ("logits.npy", npy(logits)), "labels": ("labels.npy", npy(labels))},
         "csv": {"source": ("outputs.csv", text)},
         "tsv": {"source": ("outputs.tsv", table.to_csv(index=False, sep="\t").encode())},
@@ -75,13 +73,6 @@ def originals() -> dict[str, Files]:
         "json, harness": {"source": ("samples.jsonl", harness(np.log(probs) - 9, labels))},
         "arrow": {"source": ("outputs.arrow", ipc(arrow, pa.ipc.new_file, "zstd"))},
         "arrow stream": {"source": ("outputs.arrow", ipc(arrow, pa.ipc.new_stream, "lz4"))},
-        "features, npz": {"features": ("more.npz", extra.getvalue()), "source": whole},
-        "features, npy": {
-            "features": ("features.npy", npy(features)),
-            "train_features": ("train_features.npy", npy(train)),
-            "train_labels": ("train_labels.npy", npy(np.arange(40) % 4)),
-            "source": whole,
-        },
     }
 
 

@@ -13,7 +13,7 @@ from calib.apply.parts import ENDINGS, has_blocks
 from calib.canonical import Kind
 from calib.cli import arguments, text
 from calib.cli.check import check_sums, read_its_columns, saved_calibrator
-from calib.data import Choices, read_features, read_rows
+from calib.data import Choices, read_rows
 from calib.data.findings import MAX_BYTES
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError, Finding
@@ -41,7 +41,6 @@ def apply(
     kind: Annotated[
         Kind | None, Option(help="What the outputs are, where they look like another kind.")
     ] = None,
-    features: arguments.Features = None,
     groups: Annotated[
         str | None,
         Option(
@@ -55,7 +54,7 @@ def apply(
     """Calibrate new outputs with a saved calibrator."""
     if out.suffix:
         arguments.must_end(arguments.target(str(out)), (".npz", ".npy", ".parquet", ".csv"))
-    arguments.keep_inputs([path for path in (calibrator, file, features) if path], out=out)
+    arguments.keep_inputs([calibrator, file], out=out)
     if file.is_dir() == bool(out.suffix):
         arguments.refuse(
             "the results of a folder are a folder, and those of a file a file; give --out another name"
@@ -63,8 +62,6 @@ def apply(
     how = arguments.choices(read)
     ending = out.suffix.lower()
     exported = saved_calibrator(calibrator, how)
-    if features and not exported.needs_features:
-        arguments.refuse(f"{exported.method} takes no features; leave --features out")
     if exported.needs_groups:
         how = replace(how, groups=groups or how.groups or exported.group_column or None)
         if how.groups is None:
@@ -84,7 +81,7 @@ def apply(
             "groups, --isolate, --decide and --sets. For other files take --out .npz."
         )
     else:
-        rows = _rows_at_once(exported, file, features, how, kind, isolate)
+        rows = _rows_at_once(exported, file, how, kind, isolate)
         calibrated.write_predictions(out, exported, rows, more)
         n = len(rows.logits)
         unseen = calibrated.unseen_groups(exported, rows)
@@ -123,21 +120,17 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
 def _rows_at_once(
     exported: ExportedCalibrator,
     file: Path,
-    features: Path | None,
     how: Choices,
     kind: Any,
     isolate: bool | None,
 ) -> calibrated.Rows:
     """Every row of a file as the calibrator takes them."""
-    inputs: Any = None
-    read = read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
+    needed = exported.needs_features
+    read = read_its_columns(exported, how, lambda how: read_rows(file, how, isolate, needed))
     outputs = exported.in_class_order(read.outputs, read.columns)
     ids = {name: column.tolist() for name, column in read.ids.items()}
-    if exported.needs_features:
-        source, chosen = (features, None) if features else (file, how)
-        inputs = read_features(source, chosen, isolate, with_outputs=not features)
     logits = exported.to_logits(outputs, kind)
     check_sums(exported, outputs, file.name)
     return calibrated.Rows(
-        logits, features=exported.to_features(inputs), ids=ids, groups=read.groups
+        logits, features=exported.to_features(read.features), ids=ids, groups=read.groups
     )

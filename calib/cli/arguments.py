@@ -115,7 +115,6 @@ CalibratorFile = Annotated[
     Path, Argument(help="A saved calibrator: .npz, .zip, or a .pkl that you trust.")
 ]
 Labels = Annotated[Path | None, _file("labels")]
-Features = Annotated[Path | None, _file("features")]
 Read = Annotated[
     list[str],
     Option(
@@ -190,9 +189,6 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
         labels: Labels = None,
         test: Annotated[Path | None, _file("test")] = None,
         test_labels: Annotated[Path | None, _file("test_labels")] = None,
-        features: Features = None,
-        train_features: Annotated[Path | None, _file("train_features")] = None,
-        train_labels: Annotated[Path | None, _file("train_labels")] = None,
         read: Read = [],  # noqa: B006  # Typer copies it
         isolate: Isolate = None,
         json: Json = False,
@@ -202,9 +198,6 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
             labels=labels,
             test=test,
             test_labels=test_labels,
-            features=features,
-            train_features=train_features,
-            train_labels=train_labels,
             choices=choices(read),
             isolate=isolate,
         )

@@ -14,7 +14,6 @@ from calib.apply.predict import sums_of_rows
 from calib.cli import text
 from calib.cli.arguments import (
     CalibratorFile,
-    Features,
     Isolate,
     Json,
     Labels,
@@ -107,7 +106,6 @@ def check(
         bool, Option("--unlabelled", help="Leave labels aside, whatever the file holds.")
     ] = False,
     labels: Labels = None,
-    features: Features = None,
     read: Read = [],  # noqa: B006  # Typer copies it
     isolate: Isolate = None,
     json: Json = False,
@@ -117,7 +115,7 @@ def check(
         refuse(
             "--batch looks at the outcomes of rows, and --unlabelled leaves them aside; give one of them"
         )
-    options = LoadOptions(labels=labels, features=features, choices=choices(read), isolate=isolate)
+    options = LoadOptions(labels=labels, choices=choices(read), isolate=isolate)
     exported = saved_calibrator(calibrator, options.choices)
     new = read_new_rows(exported, file, options, False if unlabelled else None)
     assert new.data is not None

@@ -6,7 +6,7 @@ from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo
 from calib.data.roles import ColumnRole, TableReading
-from calib.data.unlabelled import UnlabelledRows, read_features, read_rows
+from calib.data.unlabelled import UnlabelledRows, read_rows
 from calib.errors import AmbiguousTable, DataError, Finding
 
 __all__ = [
@@ -24,6 +24,5 @@ __all__ = [
     "UnlabelledRows",
     "inspect",
     "load",
-    "read_features",
     "read_rows",
 ]

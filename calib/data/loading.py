@@ -22,7 +22,7 @@ from calib.data.read.base import ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source, reads_isolated
 from calib.data.read.table import FIRST_ROWS
 from calib.data.roles import Question, TableReading
-from calib.data.upload import Files, align_files, guess_files, open_files, read_arrays
+from calib.data.upload import Files, align_files, guess_file, open_files, read_arrays
 from calib.errors import AmbiguousTable, CalibrationWarning, DataError, Finding
 from calib.outputs import check_index
 
@@ -98,8 +98,8 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     source : the model's outputs, with the labels unless these have their own file.
     options : the other files and how all are read; everything that is not chosen is inferred.
     **changes : fields of the options, such as ``isolate``, and single fields of their choices such as
-        ``kind="logits"``. ``labels``, ``features``, ``train_features`` and ``train_labels`` are files here; the arrays
-        of these names are chosen with ``choices=Choices(labels="y")``, and the columns of a table with
+        ``kind="logits"``. ``labels`` is a file here; the array of this name is chosen with
+        ``choices=Choices(labels="y")``, and the columns of a table with
         ``roles={"outcome": "default", "outputs": "pd"}``.
 
     Returns
@@ -166,7 +166,7 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
                 files, choices, more = align_files(files, choices)
                 findings += more
                 chosen = choices
-                choices, roles, more = guess_files(files, chosen)
+                choices, roles, more = guess_file(files[SOURCE], files.get("labels"), chosen)
                 findings += more
                 part, choices, more = read_arrays(files, choices, chosen, roles)
                 findings += more

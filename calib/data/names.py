@@ -149,7 +149,7 @@ PARTS: dict[str, Part] = {
 OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
     listed_terms, ("array_outputs", "array_labels", "array_features", "array_class_names")
 )
-SPLIT, ROW_NAMES, HARD = map(listed_terms, ("array_split", "array_row_names", "array_hard"))
+SPLIT, HARD = map(listed_terms, ("array_split", "array_hard"))
 """Names of arrays, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
 NO_TEST: Part = "train"
@@ -204,19 +204,6 @@ def numbered_column(name: str, vocabulary: Sequence[str]) -> tuple[str, str] | N
     pieces = tokens(name)
     ends = (j for j in range(len(pieces) - 1, 0, -1) if "".join(pieces[:j]) in vocabulary)
     return next((("".join(pieces[:j]), "_".join(pieces[j:])) for j in ends), None)
-
-
-def feature_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names like those of features, in the order of their numbers where all have one."""
-    columns = {}
-    for name in names:
-        part, base = canonical(name)
-        column = numbered_column(name, FEATURES) or ((name, "") if base in FEATURES else None)
-        if column is not None and part != "train":
-            columns[name] = column
-    if all(suffix.isdecimal() for _, suffix in columns.values()):
-        return tuple(sorted(columns, key=lambda name: (columns[name][0], int(columns[name][1]))))
-    return tuple(columns)
 
 
 def outcome_name(column: str) -> str:

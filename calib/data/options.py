@@ -112,6 +112,13 @@ _NUMBER_OF_ONE = "the number that a probability of one is written as"
 SCALE = ValueType(f"one of {', '.join(SCALES)}, or {_NUMBER_OF_ONE}", is_scale, _literal)
 NAMES = ValueType("several names", _all(str), _names)
 LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _labels)
+ONE_FILE = 'np.savez("all.npz", logits=..., labels=..., features=..., train_features=..., train_labels=...)'
+"""Call that puts all arrays into one file, for sentences."""
+IN_THE_FILE = ValueType(
+    f"a name in the file of the outputs, as {ONE_FILE} writes it",
+    lambda value: COLUMNS.fits(value) and not str(value).endswith((".npy", ".npz", ".csv")),
+    _columns,
+)
 SWITCH = ValueType("true or false", _of(bool, np.bool_), _truth)
 NUMBER = ValueType("a number", _of(int, np.integer, float, np.floating), _literal)
 
@@ -146,8 +153,8 @@ class Choices:
     times : when each row was scored, a date or a number such as that of its week; Monitoring follows it.
     predicted : predicted class of each row, which only checks how the outputs were read.
     ignore : columns that are left alone, whatever they look like.
-    features : inputs of each row. ``""`` leaves them out.
-    train_features, train_labels : the training set, for methods that need it. ``""`` leaves them out.
+    features, train_features, train_labels : inputs of each row, and the training set, for methods that need them; in
+        the file of the outputs. ``""`` leaves them out.
     kind : logits, probabilities, log-probabilities, or a single column for binary data.
     weight_kind : meaning of the weights; without it only a column named as sampling weights is applied.
     event : of two classes, the one whose probability is asked for.
@@ -175,9 +182,9 @@ class Choices:
     times: str | None = option(TEXT, "Date or week")
     predicted: str | None = option(TEXT, "Predicted class (to check by)")
     ignore: tuple[str, ...] | None = option(NAMES)
-    features: Columns | None = option(COLUMNS, "Features")
-    train_features: Columns | None = option(COLUMNS, "Training features")
-    train_labels: str | None = option(TEXT, "Training labels")
+    features: Columns | None = option(IN_THE_FILE, "Features")
+    train_features: Columns | None = option(IN_THE_FILE, "Training features")
+    train_labels: str | None = option(IN_THE_FILE, "Training labels")
     kind: Kind | None = option(KIND, "Outputs are")
     weight_kind: WeightKind | None = option(WEIGHT_KIND, "Weights are")
     event: str | None = option(TEXT, "Event, of two classes")
@@ -206,6 +213,9 @@ class Choices:
                 value = tuple(str(v) if isinstance(v, (int, np.integer)) else v for v in value)
             object.__setattr__(self, f.name, value)
 
+
+FEATURE_ARRAYS = ("features", "train_features", "train_labels")
+"""Arrays that only some methods need."""
 
 INFERRED = Choices()
 """Everything left to be inferred."""
@@ -275,8 +285,6 @@ class LoadOptions:
     ----------
     labels : the labels of the first file.
     test, test_labels : the test set and its labels; the first file is then the calibration set.
-    features : the features of all rows, calibration rows first; perhaps with the training set.
-    train_features, train_labels : the training set.
     choices : how the files are read.
     isolate : whether files are read in a process of its own with limits of memory and time and, on Linux, without
         access to the network, to other files and to other processes. None does so with HDF5 where these limits hold.
@@ -286,9 +294,6 @@ class LoadOptions:
     labels: Source | None = param(None, help="Labels, where they have their own file")
     test: Source | None = param(None, help="Test set in its own file; the first calibrates")
     test_labels: Source | None = param(None, help="Labels of the test set, in their own file")
-    features: Source | None = param(None, help="Features, one entry per row, in their own file")
-    train_features: Source | None = param(None, help="Training features, in their own file")
-    train_labels: Source | None = param(None, help="Training labels, in their own file")
     choices: Choices = Choices()
     isolate: bool | None = None
 
@@ -300,9 +305,6 @@ class LoadOptions:
 
 FILES: dict[str, str] = {f.name: f.metadata["help"] for f in fields(LoadOptions) if f.metadata}
 """The files beside the first one by name, each with its help, in the order of the command line and the page."""
-
-FEATURE_FILES = ("features", "train_features", "train_labels")
-"""Files that only some methods need."""
 
 
 def changed_options(

@@ -1,11 +1,10 @@
-"""Outputs and features without labels, from a file of any format, for a fitted calibrator to be applied to."""
+"""Outputs, and features, without labels, from a file of any format, for a fitted calibrator to be applied to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +21,11 @@ from calib.data.build.part import (
     read_model,
 )
 from calib.data.findings import MAX_ROWS, InvalidUpload, listed
-from calib.data.guess.arrays import infer_array, infer_arrays
+from calib.data.guess.arrays import infer_arrays
 from calib.data.guess.question import infer_columns
 from calib.data.loading import check_choices, findings_as_error, in_a_reader
-from calib.data.names import texts_of
-from calib.data.options import NOTHING, Choices, Columns, Source
+from calib.data.names import FEATURES, first_named, texts_of
+from calib.data.options import ONE_FILE, Choices, Columns, Source
 from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_isolated
 from calib.data.read.top_k import read_as_pairs
@@ -50,6 +49,7 @@ class UnlabelledRows:
         holds; empty where there is none.
     groups : group of each row, where a column of them was chosen.
     model : name and version of the model, as :class:`calib.Predictions` has them.
+    features : (n, d) numbers or images, where they were asked for.
     """
 
     outputs: Floats
@@ -57,10 +57,14 @@ class UnlabelledRows:
     columns: tuple[str, ...] = ()
     groups: npt.NDArray[np.str_] | None = None
     model: str = ""
+    features: Features | None = None
 
 
 def read_rows(
-    source: Source, choices: Choices | None = None, isolate: bool | None = None
+    source: Source,
+    choices: Choices | None = None,
+    isolate: bool | None = None,
+    with_features: bool = False,
 ) -> UnlabelledRows:
     """A model's outputs as they stand in a file, and what names the rows; labels may be there and are left alone.
 
@@ -70,19 +74,21 @@ def read_rows(
     choices : as for :func:`calib.data.inspect`; usually the outputs' name at most. Groups are read where they are
         chosen.
     isolate : whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
+    with_features : whether the inputs of the rows are read too, for methods that predict from them.
 
     Returns
     -------
     UnlabelledRows
-        :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them.
+        :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them, and
+        ``to_features`` prepares their features.
 
     Raises
     ------
     DataError
-        If the file cannot be read or holds no outputs.
+        If the file cannot be read or holds no outputs, or no features where these are needed.
     """
     if reads_isolated(isolate, source):
-        return _read_isolated(read_rows, source, choices)
+        return _read_isolated(source, choices, with_features)
     with _open_contents(source, choices) as (contents, chosen):
         check_there(contents, chosen.groups)
         read, roles = _infer_roles(contents, chosen)
@@ -104,46 +110,20 @@ def read_rows(
         groups = _groups_of_rows(contents, chosen.groups, len(outputs)) if chosen.groups else None
         unused = [role.column for role in roles if role.role == "ignore"]
         model = read_model(contents, unused)
-        return UnlabelledRows(outputs, ids, columns, groups, model)
+        features = _features_of_rows(contents, chosen.features) if with_features else None
+        return UnlabelledRows(outputs, ids, columns, groups, model, features)
 
 
-def read_features(
-    source: Source,
-    choices: Choices | None = None,
-    isolate: bool | None = None,
-    with_outputs: bool = True,
-) -> Features:
-    """The inputs of the rows as they stand in a file, for methods that predict from them.
-
-    Parameters
-    ----------
-    source, choices, isolate : as for :func:`read_rows`.
-    with_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
-
-    Returns
-    -------
-    ndarray
-        (n, d) numbers or images, for :meth:`calib.export.runtime.ExportedCalibrator.to_features` to prepare.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or holds no features.
-    """
-    if reads_isolated(isolate, source):
-        return _read_isolated(read_features, source, choices, with_outputs)
-    with _open_contents(source, choices) as (contents, chosen):
-        if with_outputs:
-            chosen, _ = _infer_roles(contents, chosen)
-        name = chosen.features
-        if not name and not with_outputs:
-            name = infer_array(contents, "features", contents)
-        if not name:
-            reason = f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows."
-            action = "Save them as features beside the outputs, or name the array."
-            raise InvalidUpload("no_features", reason, action)
-        check_there(contents, name)
-        return as_features(contents.read(name), *display_names(contents, name))
+def _features_of_rows(contents: Contents, chosen: Columns | None) -> Features:
+    """The inputs of the rows, as they stand in the file."""
+    names = () if contents.tabular else contents.names
+    name = chosen or first_named(names, FEATURES, None, "test", "calibration")
+    if name is None:
+        reason = f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows."
+        action = f"Name them as features=..., or put all arrays into one file: {ONE_FILE}."
+        raise InvalidUpload("no_features", reason, action)
+    check_there(contents, name)
+    return as_features(contents.read(name), *display_names(contents, name))
 
 
 def _groups_of_rows(contents: Contents, chosen: Columns, n_rows: int) -> npt.NDArray[np.str_]:
@@ -158,22 +138,18 @@ def _groups_of_rows(contents: Contents, chosen: Columns, n_rows: int) -> npt.NDA
     raise InvalidUpload("groups", f"{listed(names)}: {why}", "Choose another column of groups.")
 
 
-def _read_isolated(
-    task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool
-) -> Any:
+def _read_isolated(source: Source, choices: Choices | None, with_features: bool) -> UnlabelledRows:
     """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
     with findings_as_error(), ExitStack() as stack:
-        result = in_a_reader(task, open_file(source, stack), choices, False, *more)
-        outputs, texts = result, list[Any]()
-        if isinstance(result, UnlabelledRows):
-            outputs = result.outputs
-            result = replace(result, model=str(result.model)[:LONGEST_MODEL])
-            texts = [*result.ids.values(), *([] if result.groups is None else [result.groups])]
-        numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
+        rows = in_a_reader(read_rows, open_file(source, stack), choices, False, with_features)
+        outputs, features = rows.outputs, rows.features
+        texts = [*rows.ids.values(), *([] if rows.groups is None else [rows.groups])]
+        arrays = [outputs, *([] if features is None else [features])]
+        numbers = all(array.dtype.kind in "fiu" and array.ndim >= 2 for array in arrays)
         named = (column.shape == outputs.shape[:1] and column.dtype.kind == "U" for column in texts)
         if not numbers or not all(named):
             raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
-        return result
+        return replace(rows, model=str(rows.model)[:LONGEST_MODEL])
 
 
 @contextmanager
@@ -190,8 +166,6 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
 
 def _infer_roles(contents: Contents, choices: Choices) -> tuple[Choices, tuple[ColumnRole, ...]]:
     """Infer the role of every array or column; the file need not hold labels."""
-    if choices.train_features is None:  # the calibrator brings the training set of the features
-        choices = replace(choices, train_features=NOTHING)
     if not contents.tabular:
         return infer_arrays(contents, choices, True), ()
     check_there(contents, choices.outputs)

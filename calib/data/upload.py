@@ -8,17 +8,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from calib.data.build.part import (
-    Part,
-    check_names,
-    check_there,
-    concatenated,
-    named_by_file,
-    read_part,
-    read_rows,
-)
+from calib.data.build.part import Part, check_names, concatenated, named_by_file, read_part
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
-from calib.data.guess.arrays import infer_array, infer_arrays, infer_label
+from calib.data.guess.arrays import infer_arrays, infer_label
 from calib.data.guess.files import SOURCE
 from calib.data.guess.question import infer_columns
 from calib.data.names import (
@@ -29,16 +21,14 @@ from calib.data.names import (
     SPLIT,
     canonical,
     numbered_column,
-    plain_name,
     texts_of,
     tokens,
 )
 from calib.data.options import (
-    FEATURE_FILES,
+    FEATURE_ARRAYS,
     INFERRED,
     NOTHING,
     Choices,
-    Columns,
     LoadOptions,
     names_in,
 )
@@ -58,24 +48,17 @@ Roles = tuple[ColumnRole, ...]
 def open_files(
     first: Contents, options: LoadOptions, stack: ExitStack
 ) -> tuple[Files, Choices, Findings]:
-    """Open the other files of an upload; features that cannot be opened are left out.
+    """Open the other files of an upload.
 
     Parameters
     ----------
     stack : closes what is opened here.
     """
     files: Files = {SOURCE: first}
-    findings: Findings = ()
     for role, file in options.files.items():
-        if file is None:
-            continue
-        try:
+        if file is not None:
             files[role] = open_source(file, options.choices, stack)
-        except InvalidUpload as invalid:
-            if role not in FEATURE_FILES:
-                raise
-            findings += (invalid.left_out(role),)
-    findings = (*(finding for file in files.values() for finding in file.findings), *findings)
+    findings = tuple(finding for file in files.values() for finding in file.findings)
     choices = options.choices
     if first.format_choices:
         choices = replace(choices, **first.format_choices)
@@ -106,28 +89,7 @@ def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Finding
             findings += both.findings
             files |= {role: both.first, of_labels: both.second}
             choices = choices if both.ids is None else replace(choices, ids=both.ids)
-    if "features" in files and "test" not in files:
-        try:
-            files, choices, more = join_features(files, choices, ids)
-        except InvalidUpload as invalid:
-            more = (invalid.left_out("features"),)
-            del files["features"]
-        findings += more
     return files, choices, findings
-
-
-def join_features(
-    files: Files, choices: Choices, ids: str | None
-) -> tuple[Files, Choices, Findings]:
-    """Keep the rows of outputs and labels that have features, where these are joined by ids."""
-    first, labels = files[SOURCE], files.get("labels")
-    both = joined(first, files["features"], ids)
-    files = {**files, SOURCE: both.first, "features": both.second}
-    in_line = isinstance(labels, Table) and labels.n_rows == first.arrays[0].shape[0]
-    if both.rows is not None and isinstance(labels, Table) and in_line:
-        files["labels"] = labels.selected(both.rows)
-    choices = choices if both.ids is None else replace(choices, ids=both.ids)
-    return files, choices, both.findings
 
 
 # Joined by ids.
@@ -143,13 +105,11 @@ class Joined(NamedTuple):
 
     Attributes
     ----------
-    rows : of the first that are left; None for all.
     ids : column of the first by which they were joined; ``""`` where rows stay in their order, None where none was.
     """
 
     first: Contents
     second: Contents
-    rows: list[int] | None = None
     ids: str | None = None
     findings: Findings = ()
 
@@ -201,7 +161,7 @@ def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
         )
         finding = warning("unpaired_rows", reason, "Check that both files hold the same rows.")
     partners = second.selected([row_of[ids[row]] for row in rows], without)
-    return Joined(first.selected(rows), partners, rows, names[0], (finding,))
+    return Joined(first.selected(rows), partners, names[0], (finding,))
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
@@ -258,18 +218,6 @@ def check_unique(ids: Sequence[str], where: str, in_order: dict[str, Any]) -> No
 # Guessed and read.
 
 
-def guess_files(files: Files, choices: Choices) -> tuple[Choices, Roles, Findings]:
-    """Guess the roles in the file with the outputs; those that have files of their own are left to these."""
-    elsewhere: dict[str, Any] = {}
-    for role in FEATURE_FILES:
-        home = home_of(role, files)
-        chosen = getattr(choices, role)
-        if role in files or (home and chosen and all(name in home for name in names_in(chosen))):
-            elsewhere[role] = NOTHING
-    choices = replace(choices, **elsewhere) if elsewhere else choices
-    return guess_file(files[SOURCE], files.get("labels"), choices)
-
-
 def guess_file(
     contents: Contents, labels: Contents | None, choices: Choices
 ) -> tuple[Choices, Roles, Findings]:
@@ -317,8 +265,6 @@ def read_arrays(
         of_test = in_test_file(test, choices, chosen)
         of_test, its_roles, of_guess = guess_file(test, files.get("test_labels"), of_test)
         second, more = read_part(test, files.get("test_labels"), of_test, its_roles)
-        if isinstance(choices.features, tuple) and choices.features != of_test.features:
-            second.rows.pop("features", None)
         names = part.outputs_name, part.labels_name
         both = named_by_file(part, first), named_by_file(second, test)
         part, last = concatenated(*both, choices, of_test.outputs)
@@ -331,8 +277,7 @@ def read_arrays(
         second, more = read_part(first, None, of_test)
         part, last = concatenated(part, second, choices, of_test.outputs)
         findings += more + last
-    part, choices, more = with_features(part, files, choices, chosen)
-    return part, choices, findings + more
+    return part, choices, findings
 
 
 def in_test_part(contents: Contents, choices: Choices) -> Choices:
@@ -344,7 +289,7 @@ def in_test_part(contents: Contents, choices: Choices) -> Choices:
     bases = {
         canonical(name).base: name for name in contents.names if canonical(name).part == "test"
     }
-    rows: dict[str, Any] = dict.fromkeys((*FEATURE_FILES[1:], "split", "predicted"))
+    rows: dict[str, Any] = dict.fromkeys((*FEATURE_ARRAYS[1:], "split", "predicted"))
     for role in (*ROW_ROLES, "features"):
         name = getattr(choices, role)
         rows[role] = bases.get(canonical(name).base) if isinstance(name, str) and name else None
@@ -369,57 +314,3 @@ def in_test_file(test: Contents, inferred: Choices, chosen: Choices) -> Choices:
         split=NOTHING,
         **{**shared, **dict.fromkeys(absent)},
     )
-
-
-# Files of features and of the training set.
-
-
-def home_of(role: str, files: Files) -> Contents | None:
-    """Return the file that may hold features or training data: its own, or one that holds others too."""
-    if role in files or role == "features":
-        return files.get(role)
-    if role != "train_features" and "train_features" in files:
-        return files["train_features"]
-    features = files.get("features")
-    return None if features is None or features.tabular else features
-
-
-def with_features(
-    part: Part, files: Files, choices: Choices, chosen: Choices
-) -> tuple[Part, Choices, Findings]:
-    """Add the arrays of the files for features and for the training set; what cannot be used is left out."""
-    findings: Findings = ()
-    for role in FEATURE_FILES:
-        home = home_of(role, files)
-        if home is None or getattr(choices, role) or getattr(chosen, role) == NOTHING:
-            continue
-        try:
-            name = getattr(chosen, role) or infer_array(home, role, files.get(role))
-            if role == "train_features" and "features" in part.rows:
-                name = training_columns(choices.features, name)
-        except InvalidUpload as invalid:
-            findings += (invalid.left_out(role),)
-            continue
-        if not name:
-            continue
-        check_there(home, name)
-        inferred: dict[str, Any] = {role: name}
-        choices = replace(choices, **inferred)
-        n_rows = len(part.outputs) if role == "features" else None
-        arrays, more = read_rows(home, inferred, n_rows)
-        (part.rows if role == "features" else part.train).update(arrays)
-        findings += more
-    return part, choices, findings
-
-
-def training_columns(features: Columns | None, training: Columns | None) -> Columns | None:
-    """Return the columns of the training set that have the names of the rows' features; arrays as they are."""
-    if not isinstance(features, tuple) or not isinstance(training, tuple):
-        return training
-    by_name = {plain_name(name): name for name in training}
-    if absent := [name for name in features if plain_name(name) not in by_name]:
-        reason = (
-            f"The training set has no column {listed(absent)}, which the features of the rows have."
-        )
-        raise InvalidUpload("features_unmatched", reason, "Save the same columns of both.")
-    return tuple(by_name[plain_name(name)] for name in features)

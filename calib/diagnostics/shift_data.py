@@ -17,13 +17,12 @@ from calib.data import (
     LoadOptions,
     Predictions,
     inspect,
-    read_features,
     read_rows,
 )
 from calib.data.findings import MAX_CLASSES, megabytes
 from calib.data.loading import in_a_reader
 from calib.data.names import class_names
-from calib.data.options import Source, changed_options
+from calib.data.options import ONE_FILE, Source, changed_options
 from calib.data.predictions import has_sha256
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
@@ -134,17 +133,7 @@ def _unlabelled(
     exported: ExportedCalibrator, source: Source, options: LoadOptions
 ) -> tuple[Predictions, tuple[str, ...]]:
     """Outputs alone as a data set whose labels are zeros."""
-    rows = read_rows(source, options.choices, options.isolate)
-    features = None
-    if exported.needs_features:
-        in_source = options.features is None
-        feature_source = source if options.features is None else options.features
-        features = read_features(
-            feature_source,
-            options.choices if in_source else None,
-            options.isolate,
-            with_outputs=in_source,
-        )
+    rows = read_rows(source, options.choices, options.isolate, exported.needs_features)
     logits = exported.to_logits(rows.outputs, options.choices.kind)
     names = (
         class_names(rows.columns)
@@ -158,7 +147,7 @@ def _unlabelled(
         np.zeros(len(logits), dtype=np.int64),
         tuple(names) if same_names else exported.class_names,
         exported.kind,
-        features=features,
+        features=rows.features,
         metadata={} if rows.groups is None else {exported.group_column: rows.groups},
         model=rows.model,
     )
@@ -181,8 +170,8 @@ def fitted_to(
         )
     if exported.needs_features and data.features is None:
         raise CalibrationError(
-            f"{METHODS[exported.method].title} predicts from features too, and the new data have none; add them as "
-            "an array or a file of their own."
+            f"{METHODS[exported.method].title} predicts from features too, and the new data have none; put all "
+            f"arrays into one file: {ONE_FILE}."
         )
     data, notes = _in_order(data, exported.class_names)
     notes += model_change(str(exported.metadata.get("model", "")), data.model)

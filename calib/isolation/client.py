@@ -43,7 +43,6 @@ ENVIRONMENT = {
 
 OURS = (
     "calib.data.loading", "calib.data.unlabelled", "calib.diagnostics.shift_data", "calib.data.read.files",
-    "calib.data.guess.files",
 )  # fmt: skip
 """Modules whose functions readers call, and the formats; imported by name, for they stand above this one."""
 LIBRARIES = (

@@ -13,7 +13,7 @@ import streamlit as st
 
 from calib.base import Calibrator, groups_for, is_pairs
 from calib.canonical import KINDS, Kind
-from calib.data import Choices, DataError, read_features, read_rows
+from calib.data import Choices, DataError, read_rows
 from calib.data.loading import APART
 from calib.data.options import FORMATS
 from calib.decisions.conformal import PredictionSets
@@ -314,13 +314,12 @@ def uploaded_rows(
 
 def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -> Rows:
     groups = exported.group_column or None
-    read = read_rows((file.filename, file), Choices(groups=groups), isolate=APART)
+    choices = Choices(groups=groups)
+    read = read_rows((file.filename, file), choices, APART, exported.needs_features)
     outputs = exported.in_class_order(read.outputs, read.columns)
     logits = exported.to_logits(outputs, kind)
-    if not exported.needs_features:
-        return Rows(logits, ids=read.ids, groups=read.groups)
-    features = read_features((file.filename, file), isolate=APART)
-    return Rows(logits, features=exported.to_features(features), ids=read.ids)
+    features = exported.to_features(read.features)
+    return Rows(logits, features=features, ids=read.ids, groups=read.groups)
 
 
 def offer_decision(

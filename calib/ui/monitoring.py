@@ -15,7 +15,7 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Choices, LoadOptions
 from calib.data.loading import APART
-from calib.data.options import FORMATS
+from calib.data.options import FILES, FORMATS
 from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows, sentences
 from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time
 from calib.diagnostics.shift import CalibrationShift, off, recorded_scores, verdict
@@ -35,7 +35,7 @@ from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.compare.recommendation import recommended
 from calib.ui.data import roles
-from calib.ui.data.upload import file_uploader, show_limits
+from calib.ui.data.upload import show_limits
 from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.export import remembering
 from calib.ui.fits import judged_fits, ready
@@ -163,12 +163,9 @@ def choose_new_data(subject: Subject) -> NewData | None:
         "Without labels, the performance to be expected is estimated.",
     )
     show_limits()
-    others: dict[str, StoredUpload | None] = {}
     choices = Choices()
-    with st.expander("Labels or features in separate files, and how to read them"):
-        others["labels"] = file_uploader("labels", "monitoring")
-        if subject.exported.needs_features:
-            others["features"] = file_uploader("features", "monitoring")
+    with st.expander("Labels in a separate file, and how to read them"):
+        labels = uploader(FILES["labels"], "monitoring/labels")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="monitoring/kind"):
             choices = Choices(kind=subject.exported.kind)
         without = st.toggle(
@@ -176,11 +173,10 @@ def choose_new_data(subject: Subject) -> NewData | None:
         )
     if main is None:
         return None
-    files = {role: file for role, file in others.items() if file is not None}
-    mark = tuple(file.file_id for file in (main, *files.values()))
+    mark = tuple(file.file_id for file in (main, labels) if file is not None)
     choices = replace(choices, **_fixes(mark))
-    sources: dict[str, Any] = {role: (file.filename, file) for role, file in files.items()}
-    options = LoadOptions(**sources, choices=choices, isolate=APART)
+    of_labels = None if labels is None else (labels.filename, labels)
+    options = LoadOptions(labels=of_labels, choices=choices, isolate=APART)
     labelled = False if without else None
     return NewData((subject.key, mark, choices, labelled), mark, main, options, labelled)
 

@@ -167,43 +167,27 @@ def test_apply_writes_the_predicted_class_and_its_confidence(
     np.testing.assert_allclose(table["calibrated_confidence"], expected, rtol=1e-12)
 
 
-def test_apply_takes_features_from_a_file_of_their_own_or_says_what_is_missing(
+def test_apply_takes_features_from_the_file_of_the_outputs_or_says_what_is_missing(
     geometric, data, tmp_path, capsys
 ):
     saved, _ = geometric
-    bare, features, out = (
-        tmp_path / name for name in ("bare.npz", "inputs.parquet", "calibrated.npy")
-    )
+    bare, table, out = (tmp_path / name for name in ("bare.npz", "rows.parquet", "calibrated.npy"))
     np.savez(bare, logits=data.logits, labels=data.labels, class_names=data.class_names)
     flat = data.features.reshape(len(data), -1)
-    pd.DataFrame(flat, columns=[f"x{i}" for i in range(flat.shape[1])]).to_parquet(features)
-    assert run("apply", saved, bare, "--features", features, "--out", out) == 0
+    inputs = {f"x{i}": column for i, column in enumerate(flat.T)}
+    outputs = {f"logit_{name}": data.logits[:, k] for k, name in enumerate(data.class_names)}
+    pd.DataFrame(outputs | inputs).to_parquet(table)
+    named = f"features={','.join(inputs)}"
+    assert run("apply", saved, table, "--read", named, "--out", out) == 0
     np.testing.assert_array_equal(
         np.load(out), runtime.load(saved).predict_confidence(data.logits, data.features)
     )
     assert run("apply", saved, bare, "--out", out) == 1
-    assert "none looks like the inputs of the rows" in capsys.readouterr().err
-    np.save(tmp_path / "few.npy", np.zeros((3, 64)))
-    assert run("apply", saved, bare, "--features", tmp_path / "few.npy", "--out", out) == 1
+    said = capsys.readouterr().err
+    assert "none looks like the inputs of the rows" in said and 'np.savez("all.npz"' in said
+    np.savez(tmp_path / "few.npz", logits=data.logits, features=np.zeros((3, 64)))
+    assert run("apply", saved, tmp_path / "few.npz", "--out", out) == 1
     assert "features has the shape (3, 64) for 400 rows of logits" in capsys.readouterr().err
-
-
-def test_features_that_are_not_needed_are_refused(saved, tmp_path, capsys):
-    np.save(tmp_path / "x.npy", np.zeros((3, 4)))
-    assert (
-        run(
-            "apply",
-            saved,
-            tmp_path / "x.npy",
-            "--features",
-            tmp_path / "x.npy",
-            "--out",
-            tmp_path / "p.npy",
-        )
-        == 2
-    )
-    assert "temperature takes no features; leave --features out" in capsys.readouterr().err
-    assert not (tmp_path / "p.npy").exists()
 
 
 def test_a_table_keeps_what_names_its_rows_gets_the_names_of_the_classes_and_holds_no_formula(

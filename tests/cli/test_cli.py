@@ -139,18 +139,16 @@ def test_fit_on_all_rows_with_parameters_tests_on_none(file, tmp_path, capsys):
     assert (made.params["n_bins"], made.params["share_classes"]) == (7, False)
 
 
-def test_features_come_in_files_of_their_own(file, tmp_path, capsys):
+def test_features_are_read_from_the_file_of_the_outputs(tmp_path, file, capsys):
     features = np.random.default_rng(0).normal(size=(400, 3)) * [1000, 1, 1]
-    np.save(tmp_path / "x.npy", features)
-    np.save(tmp_path / "trained.npy", features[:50] + 0.5)
-    np.save(tmp_path / "classes.npy", np.arange(50) % 4)
-    files = ["--features", tmp_path / "x.npy", "--train-features", tmp_path / "trained.npy"]
-    files += ["--train-labels", tmp_path / "classes.npy"]
-    assert run("inspect", file, *files) == 0
+    training = {"train_features": features[:50] + 0.5, "train_labels": np.arange(50) % 4}
+    with np.load(file) as arrays:
+        np.savez(tmp_path / "all.npz", **arrays, features=features, **training)
+    assert run("inspect", tmp_path / "all.npz") == 0
     out = capsys.readouterr().out
     assert "each row is 3 numbers" in out and "training set of 50 rows" in out
     assert "not normalised" in out and "--read standardise=True" in out
-    assert run("inspect", file, *files, "--read", "standardise=True") == 0
+    assert run("inspect", tmp_path / "all.npz", "--read", "standardise=True") == 0
     assert "not normalised" not in capsys.readouterr().out
 
 

@@ -111,4 +111,4 @@ def test_what_the_command_cannot_do_is_said(tmp_path, capsys, table):
     assert run("tasks", tmp_path / "log.csv", "--out", tmp_path / "t.json") == 2
     assert "--target-accuracy 0.95" in capsys.readouterr().err
     assert run("tasks", tmp_path / "log.csv", "--read", "kind=logits") == 2
-    assert run("tasks", tmp_path / "log.csv", "--features", tmp_path / "log.csv") == 2
+    assert run("tasks", tmp_path / "log.csv", "--test", tmp_path / "log.csv") == 2

@@ -20,7 +20,7 @@ import pytest
 from benchmarks.mutants.readers import wrong, wrong_words
 from benchmarks.mutations import Mutant, mutant
 from benchmarks.originals import originals
-from calib.data import Choices, DataError, inspect, load, read_features, read_rows
+from calib.data import Choices, DataError, inspect, load, read_rows
 from calib.errors import CalibrationError
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
@@ -123,32 +123,6 @@ def test_damaged_bytes(make, form):
         check(inspect((path.name, damaged(path.read_bytes(), generator))))
 
 
-FEATURE_FORMATS = {
-    "npz": lambda m, **arrays: m.npz("more.npz", **arrays),
-    "npy": lambda m, **arrays: m.npy(arrays["features"], "more.npy"),
-    "csv": lambda m, **arrays: m.file(
-        "more.csv", "\n".join(",".join(map(str, row)) for row in arrays["features"])
-    ),
-    "h5": lambda m, **arrays: m.h5("more.h5", **arrays),
-}
-
-
-@pytest.mark.parametrize("form", FEATURE_FORMATS)
-def test_damaged_features_never_cost_the_outputs(make, form):
-    generator = np.random.default_rng(zlib.crc32(form.encode()))
-    features = generator.normal(size=(300, 3))
-    path = FEATURE_FORMATS[form](
-        make, features=features, train_features=features[:9] + 1, train_labels=np.arange(9) % 4
-    )
-    whole, main = path.read_bytes(), make.both()
-    for _ in range(25):
-        content = damaged(whole, generator)
-        role = str(generator.choice(["features", "train_features", "train_labels"]))
-        found = inspect(main, **{role: (path.name, content)})
-        np.testing.assert_array_equal(found.predictions.logits, make.logits)
-        check(found)
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_any_choices(make, form):
     path = FORMATS[form](make)
@@ -185,7 +159,7 @@ def test_numbers_that_overflow_fill_no_log(make, role):
     training = {"train_features": np.eye(4), "train_labels": np.arange(4)}
     path = make.both(**training, **{role: values})
     assert any("infinite" in finding.message for finding in inspect(path).findings)
-    (read_rows if role == "logits" else read_features)(path)
+    read_rows(path, with_features=role == "features")
 
 
 def met(made: Mutant) -> tuple[str, str]:
@@ -199,7 +173,7 @@ def met(made: Mutant) -> tuple[str, str]:
         for what, opened in {
             "load": lambda: load(source, choices=choices, **aside),
             "outputs": lambda: read_rows(source).outputs,
-            "features": lambda: read_features(aside.get("features", source)),
+            "features": lambda: read_rows(source, with_features=True).features,
         }.items()
         if not in_words(opened)
     ]
@@ -245,16 +219,12 @@ def test_any_name_fits_in_a_line_that_nothing_in_it_turns_or_hides():
 def test_a_parquet_file_of_minus_one_rows_is_read_by_those_it_has_or_refused():
     import pyarrow as pa
 
-    whole = parquet_bytes(
-        pa.table({"feature_0": np.arange(300.0), "feature_1": np.arange(300.0) ** 2})
-    )
+    p = np.linspace(0.1, 0.9, 300)
+    whole = parquet_bytes(pa.table({"p_1": p, "y": np.arange(300) % 2}))
     rows = b"\xd8\x04"  # 300 as Thrift writes it; \x81\x00 is -1
     places = [j for j in range(len(whole)) if whole[j : j + 2] == rows]
-    (main,) = (upload for name, upload in originals()["npz"].items() if name == "source")
     assert places
     for j in places:
-        changed = "f.parquet", whole[:j] + b"\x81\x00" + whole[j + 2 :]
-        found = inspect(main, features=changed)
+        found = inspect(("f.parquet", whole[:j] + b"\x81\x00" + whole[j + 2 :]))
         check(found)
-        features = found.predictions.features
-        assert features is None or len(features) == 300
+        assert found.predictions is None or len(found.predictions) == 300

@@ -127,37 +127,6 @@ def test_names_of_ids():
     )
 
 
-# Features.
-
-AGE, DOSE = np.arange(240.0) + 20, np.linspace(0, 1, 240)
-FEATURES = pd.DataFrame({"id": IDS, "age": AGE, "dose": DOSE})
-TRAIN = pd.DataFrame(
-    {"age": [30.0, 40, 50, 60] * 5, "dose": [0.1, 0.2, 0.3, 0.4] * 5, "label": [0, 1, 2, 0] * 5}
-)
-
-
-def with_features(features=FEATURES, train=TRAIN) -> Inspection:
-    first = csv(outputs().assign(label=LABELS), "outputs.csv")
-    return inspect(first, features=csv(features, "f.csv"), train_features=csv(train, "t.csv"))
-
-
-def test_features_are_joined_by_id_and_matched_by_name_and_not_by_place():
-    swapped = TRAIN[["dose", "label", "age"]].rename(columns={"age": " Age"})
-    found = with_features(FEATURES.iloc[ORDER], swapped)
-    check_rows(found, slice(None))
-    np.testing.assert_allclose(found.predictions.features, np.stack([AGE, DOSE], axis=1), rtol=1e-6)
-    np.testing.assert_array_equal(found.predictions.train_features, TRAIN[["age", "dose"]])
-    np.testing.assert_array_equal(found.predictions.train_labels, TRAIN["label"])
-
-
-def test_training_features_without_a_column_of_the_rows_are_left_out():
-    more = with_features(train=TRAIN.assign(weight=1.0))
-    assert more.predictions.train_features.shape == (20, 2)
-    fewer = with_features(train=TRAIN.drop(columns="age"))
-    assert "has no column age" in the(fewer, "features_unmatched").message
-    assert fewer.predictions.features.shape == (240, 2) and fewer.predictions.train_features is None
-
-
 def test_ids_of_new_rows_are_as_the_file_writes_them():
     ids = ["007", "1e5", "12345678901234567890", *(f"{i:03d}" for i in range(20, 30))]
     lines = [f"{name},{0.1 * j},{-0.2 * j},1.5" for j, name in enumerate(ids)]

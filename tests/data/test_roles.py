@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.data import Choices, DataError, inspect, load, read_features, read_rows
+from calib.data import Choices, DataError, inspect, load, read_rows
 from calib.tasks import tasks_of
 from tests.data.conftest import csv_bytes, the
 
@@ -197,7 +197,7 @@ def test_models_are_what_a_name_says_that_speaks_of_nothing_else(name, models):
 
 @pytest.mark.parametrize("chosen", [{"outputs": ("pd", "nope")}, {"predicted": "nope"}])
 def test_a_column_that_is_not_there_is_named(chosen):
-    for read in (load, read_rows, read_features)[: 3 if "outputs" in chosen else 1]:
+    for read in (load, read_rows)[: 2 if "outputs" in chosen else 1]:
         with pytest.raises(DataError, match="no array or column 'nope'; it holds pd, default"):
             read(table(pd=RISK, default=HAPPENED), choices=Choices(**chosen))
 

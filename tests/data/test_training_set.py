@@ -1,12 +1,11 @@
-"""Features and the training set: sizes, labels in the order of the outputs, scales, leaks; in one file or several."""
+"""Features and the training set: sizes, labels in the order of the outputs, scales, leaks."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from calib.data import Choices, inspect, load
+from calib.data import Choices, DataError, inspect, load
 from tests.data.conftest import the
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
@@ -153,116 +152,68 @@ def test_columns_of_a_table_by_prefix(make, features, name):
     data = load(make.csv(frame), roles={"features": columns})
     np.testing.assert_allclose(data.features, features[:, :3], rtol=1e-12)
     assert the(data, "features_incomplete").left_out == "train_features"
-    trained = make.npz("trained.npz", train_features=np.ones((M, 3)), train_labels=np.arange(M) % 4)
-    inferred = load(make.csv(frame), train_features=trained)
-    np.testing.assert_allclose(inferred.features, features[:, :3], rtol=1e-12)
+    alone = load(make.csv(frame))
+    assert alone.features is None
 
 
-# In files of their own.
+# With several files.
 
 
-def check(data, arrays):
-    for role in ROLES:
-        np.testing.assert_allclose(getattr(data, role), arrays[role], rtol=1e-12, err_msg=role)
-
-
-def in_npy(make, arrays):
-    return {role: make.npy(arrays[role], f"{role}.npy") for role in ROLES}
-
-
-def in_tables_with_own_names(make, arrays):
-    names = ["age", "height", "weight", "pulse", "income", "rent"]
-    trained = pd.DataFrame(arrays["train_features"], columns=names).assign(
-        id=np.arange(M), target=CLASSES
+def test_outputs_in_two_files_take_features_of_both(make, arrays):
+    """Calibration rows, then test rows; the training set lies beside the former."""
+    training = {role: arrays[role] for role in ROLES[1:]}
+    first, second = (
+        {
+            "logits": make.logits[rows],
+            "labels": make.labels[rows],
+            "features": arrays["features"][rows],
+        }
+        for rows in (slice(100), slice(100, None))
     )
-    return {
-        "features": make.csv(
-            pd.DataFrame(arrays["features"], columns=names).assign(id=np.arange(300)), "a.csv"
-        ),
-        "train_features": make.parquet(trained, "b.parquet"),
-    }
-
-
-def in_one_npz(make, arrays):
-    return {"features": make.npz("all.npz", **arrays)}
-
-
-@pytest.mark.parametrize("form", [in_npy, in_tables_with_own_names, in_one_npz])
-def test_every_form_gives_the_same(make, arrays, form):
-    main = make.both()
-    files = form(make, arrays)
-    found = inspect(main, **files)
-    check(found.predictions, arrays)
-    np.testing.assert_array_equal(found.predictions.labels, make.labels)
-    again = inspect(main, choices=found.choices, **files)
-    assert again.predictions.sha256 == found.predictions.sha256
-    assert {array.file for array in found.arrays} == {
-        main.name,
-        *(path.name for path in files.values()),
-    }
-
-
-def test_outputs_in_two_files_take_features_of_all_rows(make, arrays):
-    """Calibration rows, then test rows."""
-    first = make.npz("a.npz", logits=make.logits[:100], labels=make.labels[:100])
-    second = make.npz("b.npz", logits=make.logits[100:], labels=make.labels[100:])
-    data = load(first, test=second, **in_npy(make, arrays))
-    check(data, arrays)
+    data = load(make.npz("a.npz", **first, **training), test=make.npz("b.npz", **second))
+    for role in ROLES:
+        np.testing.assert_array_equal(getattr(data, role), arrays[role])
     calibration, test = data.split()
     np.testing.assert_array_equal(calibration.features, arrays["features"][:100])
     np.testing.assert_array_equal(test.features, arrays["features"][100:])
     assert test.train_labels is data.train_labels
 
 
-def test_arrays_are_chosen_by_name(make, arrays):
-    file = make.npz("more.npz", b=arrays["features"] + 1, **arrays)
-    data = load(make.both(), features=file, choices=Choices(features="b", train_features=""))
+def test_labels_in_a_second_file_leave_the_features_beside_the_outputs(make, arrays):
+    data = load(
+        make.npz("a.npz", logits=make.logits, **arrays), labels=make.npy(make.labels, "y.npy")
+    )
+    np.testing.assert_array_equal(data.labels, make.labels)
+    for role in ROLES:
+        np.testing.assert_array_equal(getattr(data, role), arrays[role])
+
+
+def test_arrays_are_chosen_by_name(whole, arrays):
+    data = load(whole(b=arrays["features"] + 1), features="b")
     np.testing.assert_array_equal(data.features, arrays["features"] + 1)
-    assert data.train_features is None
+    assert load(whole(), train_features="").train_features is None
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_bad_file_of_features_costs_the_features_alone(make, arrays, role):
-    for content, code in (
-        (b"\x80\x04\x95\x00", "pickle"),
-        (b"", "empty"),
-        (b"\x93NUMPY\x01", "damaged"),
-    ):
-        files = {**in_npy(make, arrays), role: make.file("bad.npy", content)}
-        data = load(make.both(), **files)
-        np.testing.assert_array_equal(data.logits, make.logits)
-        assert getattr(data, role) is None
-        finding = the(data, code)
-        assert finding.level == "warning" and "bad.npy" in finding.message and finding.action
+def test_a_file_of_its_own_is_refused_with_the_call_that_makes_one_file(make, arrays, role):
+    path = make.npy(arrays[role], f"{role}.npy")
+    for given in (path, str(path), path.name, arrays[role]):
+        with pytest.raises(DataError) as refused:
+            load(make.both(), **{role: given})
+        assert f"{role} was chosen as " in str(refused.value)
+        assert 'np.savez("all.npz", logits=..., labels=..., features=...' in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("role", "build", "fragment"),
+    ("role", "array", "fragment"),
     [
-        (
-            "features",
-            lambda m: m.npy(np.zeros((299, 6)), "f.npy"),
-            "f.npy has the shape (299, 6) for 300 rows",
-        ),
-        (
-            "features",
-            lambda m: m.npz("f.npz", names=np.array(["a", "b"])),
-            "none looks like features",
-        ),
-        (
-            "train_labels",
-            lambda m: m.npy(CLASSES[:-1], "y.npy"),
-            "(40, 6) but train_labels has the shape (39,)",
-        ),
-        (
-            "train_labels",
-            lambda m: m.npy(np.array(list("abcd"))[CLASSES], "y.npy"),
-            "40 a label that is no class",
-        ),
+        ("features", np.zeros((299, 6)), "features has the shape (299, 6) for 300 rows"),
+        ("train_labels", CLASSES[:-1], "(40, 6) but train_labels has the shape (39,)"),
+        ("train_labels", np.array(list("abcd"))[CLASSES], "40 a label that is no class"),
     ],
 )
-def test_files_that_do_not_fit_are_said_with_numbers(make, arrays, role, build, fragment):
-    data = load(make.both(), **{**in_npy(make, arrays), role: build(make)})
+def test_arrays_that_do_not_fit_are_said_with_numbers(whole, role, array, fragment):
+    data = load(whole(**{role: array}))
     warnings = [finding.message for finding in data.findings if finding.level == "warning"]
     assert any(fragment in message for message in warnings), warnings
     assert len(data) == 300

@@ -62,18 +62,21 @@ def npy(array: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(
+def test_two_files_come_in_one_go_and_their_names_say_what_they_are(
     outputs: dict[str, np.ndarray],
 ) -> None:
-    given = [("b.npy", npy(outputs["labels"]), ""), ("a.npy", npy(outputs["logits"]), "")]
+    given = [("labels.npy", npy(outputs["labels"]), ""), ("a.npy", npy(outputs["logits"]), "")]
+    given += [("features.npy", npy(outputs["logits"][:, :2]), "")]
     app = open_page("app.py").file_uploader(key="upload/main").set_value(given).run()
     assert clean(app)
     data = app.session_state[SESSION].data
     np.testing.assert_array_equal(data.logits, outputs["logits"])
     np.testing.assert_array_equal(data.labels, outputs["labels"])
     assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("upload/role/")} == {
-        "b.npy": "labels", "a.npy": "source",
+        "labels.npy": "labels", "a.npy": "source", "features.npy": "",
     }  # fmt: skip
+    (advice,) = [info.value for info in app.info if "np.savez" in info.value]
+    assert "put all arrays into one file" in advice
 
 
 def test_every_uploader_refuses_what_is_larger(

@@ -17,7 +17,7 @@ from calib.canonical import standardise
 from calib.data.build.labels import decode_labels
 from calib.data.build.part import float_dtype
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
-from calib.data.options import FEATURE_FILES, Choices
+from calib.data.options import FEATURE_ARRAYS, Choices
 from calib.data.read.base import Array, check_size
 from calib.errors import Finding
 from calib.formatting import number, plural
@@ -106,9 +106,9 @@ def feature_fields(
     """
     fields_alone = {"features": features}
     present = [*(() if features is None else fields_alone), *train]
-    lacking = [name for name in FEATURE_FILES if name not in present]
+    lacking = [name for name in FEATURE_ARRAYS if name not in present]
     if lacking:
-        reason = f"Of {listed(FEATURE_FILES)} only {listed(present)} can be used."
+        reason = f"Of {listed(FEATURE_ARRAYS)} only {listed(present)} can be used."
         finding = info("features_incomplete", reason, f"Save {listed(lacking)} too.")
         return fields_alone, (replace(finding, left_out=lacking[0]),) if present else ()
     assert features is not None

@@ -33,7 +33,7 @@ from calib.data.names import (
     plain_name,
 )
 from calib.data.options import (
-    FEATURE_FILES,
+    FEATURE_ARRAYS,
     Choices,
     Columns,
     columns_in_use,
@@ -139,7 +139,7 @@ def read_part(
         truth = correct_answers(truth, predicted, labels_name, choices.event)
         names = names or ("wrong", "correct")
     rows, skipped = read_rows(contents, {r: getattr(choices, r) for r in per_row}, len(outputs))
-    training, unread = read_rows(contents, {r: getattr(choices, r) for r in FEATURE_FILES[1:]})
+    training, unread = read_rows(contents, {r: getattr(choices, r) for r in FEATURE_ARRAYS[1:]})
     metadata, unused = read_metadata(contents, choices, roles, len(outputs), naming)
     part = Part(
         outputs,
@@ -183,7 +183,7 @@ def read_rows(
                 raise InvalidUpload("rows_differ_beside", reason, "Save one entry per row.")
             rows[role] = array
         except InvalidUpload as invalid:
-            finding = invalid.left_out(role if role in FEATURE_FILES else "")
+            finding = invalid.left_out(role if role in FEATURE_ARRAYS else "")
             if not finding.left_out:
                 finding = replace(finding, reason=f"{finding.reason} It was left out.")
             findings += (finding,)
@@ -202,7 +202,7 @@ def read_metadata(
         chosen = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
         unused = tuple(role.column for role in roles if role.role == "ignore")
         return {name: contents.read(name) for name in chosen}, unused
-    used = {*columns_in_use(choices), *names_in_options(choices, *FEATURE_FILES), naming}
+    used = {*columns_in_use(choices), *names_in_options(choices, *FEATURE_ARRAYS), naming}
     metadata: dict[str, Array] = {}
     free = [array for array in contents.arrays if array.name not in used]
     for array in free:
@@ -249,7 +249,7 @@ def display_names(contents: Contents, *names: Any) -> list[str]:
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
     of_labels = ("labels",) if labels is None else ()
-    chosen = names_in_options(choices, "outputs", *of_labels, "split", *ROW_ROLES, *FEATURE_FILES)
+    chosen = names_in_options(choices, "outputs", *of_labels, "split", *ROW_ROLES, *FEATURE_ARRAYS)
     check_there(contents, (*chosen, choices.predicted or ""))
     if labels is not None:
         check_there(labels, choices.labels)

@@ -10,19 +10,16 @@ from calib.data.findings import InvalidUpload, listed
 from calib.data.names import (
     CLASS_NAMES,
     FEATURES,
-    HARD,
     LABELS,
     NO_TEST,
     OUTPUTS,
-    ROW_NAMES,
     SPLIT,
     Part,
     canonical,
-    feature_names,
     first_named,
     parts_of,
 )
-from calib.data.options import Choices, Columns
+from calib.data.options import Choices
 from calib.data.read.base import ArrayInfo, Contents
 from calib.data.rows import ROLE_NAMES, ROW_ROLES
 
@@ -161,42 +158,6 @@ def is_free(array: ArrayInfo) -> bool:
 def array_width(array: ArrayInfo) -> int:
     """Return the number of values per row."""
     return prod(array.shape[1:])
-
-
-def infer_array(contents: Contents, role: str, file: Contents | None) -> Columns | None:
-    """Return the array or the columns that are meant in a file of features or of the training set.
-
-    Features are found by name, else they are the widest array, or all columns of numbers; labels by name, else they are
-    the last array.
-
-    Parameters
-    ----------
-    role : "features", "train_features" or "train_labels".
-    file : the file that was given for this role; in another one only names count, and None is given where none fits.
-    """
-    names = contents.names
-    training: tuple[Part | None, ...] = ("train", None)
-    if role == "train_labels":
-        labels = first_named(names, LABELS, *(() if contents.tabular else training))
-        return labels or (names[-1] if contents is file else None)
-    if contents is not file:
-        return first_named(names, FEATURES, "train")
-    others = (*LABELS, *ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT) if contents.tabular else LABELS
-    numbers = [a for a in contents.arrays if a.dtype.startswith(NUMBERS)]
-    free = [a for a in numbers if canonical(a.name).base not in others]
-    several: Columns | None
-    if contents.tabular:
-        columns = tuple(array.name for array in free)
-        several = feature_names(columns) or columns
-    else:
-        of_train = role == "train_features"
-        parts = training if of_train else (None, "test", "calibration")
-        free = [a for a in free if of_train or canonical(a.name).part != "train"]
-        widest = max(free, key=array_width).name if free else None
-        several = first_named(names, FEATURES, *parts) or widest
-    if not several:
-        raise nothing(contents, "no_features", "features", "features")
-    return several
 
 
 def infer_label(labels: Contents) -> str:

@@ -1,4 +1,4 @@
-"""The columns beside outcome and outputs: times, clusters, weights, groups, features, and what is left alone."""
+"""The columns beside outcome and outputs: times, clusters, weights, groups, and what is left alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from calib.data import words as w
 from calib.data.guess.columns import FEW, Column, names_unit
-from calib.data.names import PARTS, SPLIT, feature_names, is_anonymous, tokens
+from calib.data.names import PARTS, SPLIT, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, columns_in_use, names_in
 from calib.data.roles import ColumnRole, Role
 from calib.data.rows import ROW_ROLES, times_of
@@ -95,13 +95,6 @@ def is_few(column: Column, most: int) -> bool:
     return 2 <= n <= most and n * LEAST_IN_GROUP <= len(column.present)
 
 
-def is_feature(column: Column) -> bool:
-    """Return whether a column holds complete numbers that vary, and its name says nothing else."""
-    complete = column.numbers is not None and len(column.present) == len(column.cells)
-    silent = column.meaning in ("", "past") and not is_anonymous(column.name)
-    return complete and silent and not column.is_counter and len(column.values) > 1
-
-
 def names_models(column: Column) -> bool:
     """Return whether a column names the model or the question of a row, each with several rows; not ``car_model``."""
     pieces = {*tokens(column.name)}
@@ -157,10 +150,6 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
         pieces = {*tokens(column.name)}
         if option == "weights" and pieces & w.SAMPLING and not pieces & w.COUNTS:
             inferred["weight_kind"] = chosen.weight_kind or "sampling"
-    if chosen.features is None and chosen.train_features is not None:
-        numbers = [n for n, c in free.items() if c.numbers is not None and c.values]
-        silent = tuple(name for name, column in free.items() if is_feature(column))
-        inferred["features"] = feature_names(numbers) or silent
     return replace(chosen, **inferred)
 
 

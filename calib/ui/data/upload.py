@@ -12,17 +12,26 @@ import streamlit as st
 
 from calib.canonical import KINDS, SCALES, describe_scale
 from calib.data import Choices, DataError, Inspection, inspect
-from calib.data.findings import InvalidUpload
-from calib.data.guess.files import SOURCE, FileInfo, look_at, roles_of_files
-from calib.data.loading import APART, in_a_reader
-from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
+from calib.data.guess.files import SOURCE, holds_features, roles_of_files
+from calib.data.loading import APART
+from calib.data.options import (
+    COLUMNS,
+    FILES,
+    FORMATS,
+    IN_THE_FILE,
+    NOTHING,
+    ONE_FILE,
+    OPTIONS,
+    SWITCH,
+    TEXT,
+)
 from calib.data.samples import FOLDER, SAMPLES, load_sample
 from calib.settings import studio
 from calib.store.index import server_store
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
-from calib.ui.server.uploads import StoredUpload, uploader
+from calib.ui.server.uploads import StoredUpload
 from calib.ui.server.uploads import uploaders as several_files
 from calib.ui.session import (
     FROM_THE_TOP,
@@ -41,10 +50,10 @@ SWITCHES = tuple(
 ARRAYS = tuple(
     name
     for name, option in OPTIONS.items()
-    if option["type"] in (COLUMNS, TEXT) and option["title"]
+    if option["type"] in (COLUMNS, TEXT, IN_THE_FILE) and option["title"]
 )
-LOOKED = "upload/looked"
-"""The files that were looked at and what they are probably given for, in Streamlit's session state."""
+PROPOSED = "upload/proposed"
+"""What the files are probably given for, in Streamlit's session state."""
 DECISIONS = "simulated-decisions.jsonl"
 """Sample of a decision log."""
 FILE_WIDTH = 320
@@ -100,9 +109,8 @@ def uploaders() -> None:
         f"Outputs and labels, in one file or in several: {FORMATS}",
         "upload/main",
         help="A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) "
-        "with labels: logits, probabilities or log-probabilities. Labels, a test set and features may lie in "
-        "files of their own. Features are rows of numbers, or images with a training set as train_features and "
-        "train_labels.",
+        "with labels: logits, probabilities or log-probabilities. Labels and a test set may lie in files of their own. "
+        "Features and a training set lie in the file of the outputs.",
     )
     show_limits()
     by_role = files_by_role(files)
@@ -121,7 +129,7 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
     if len(files) < 2:
         return dict(zip([SOURCE], files, strict=False))
     mark = tuple(file.file_id for file in files)
-    proposed = once_for(mark, LOOKED, partial(proposed_roles, files))
+    proposed = once_for(mark, PROPOSED, partial(proposed_roles, files))
     titles = {SOURCE: "Model outputs", **FILES, NOTHING: "Left aside"}
     by_role: dict[str, StoredUpload] = {}
     st.markdown("**What each file is.** Change it where it is wrong.")
@@ -143,28 +151,17 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
                 by_role[chosen] = file
     if SOURCE not in by_role:
         st.warning("None of the files contains model outputs. Choose the one that does.")
+    if any(holds_features(file.filename) for file in files):
+        st.info(f"To use features, put all arrays into one file: `{ONE_FILE}`.")
     return {role: by_role[role] for role in titles if role in by_role}
 
 
 def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
-    """Probable role of each of several files; all but the first few are left aside."""
-    most = files[: 1 + len(FILES)]
-    sources: tuple[Any, ...] = tuple((file.filename, file) for file in most)
-    try:
-        contents = in_a_reader(look_at, sources) if APART else look_at(sources)
-    except (DataError, InvalidUpload):  # a file ended its reader, which is said when it is read
-        contents = tuple(FileInfo(file.filename) for file in most)
-    for file in most:
-        file.seek(0)
+    """Probable role of each of several files."""
     session = find_session()
     opened = [] if session is None else [file for _, file in session.reading.upload.values()]
-    n_read = sum(any(file is other for other in opened) for file in most)
-    return (*roles_of_files(contents, n_read), *[NOTHING] * (len(files) - len(most)))
-
-
-def file_uploader(role: str, page: str = "upload") -> StoredUpload | None:
-    """The place for one of the files beside the outputs."""
-    return uploader(FILES[role], f"{page}/{role}")
+    n_read = sum(any(file is other for other in opened) for file in files)
+    return roles_of_files([file.filename for file in files], n_read)
 
 
 def read_first(upload: Upload) -> None:
