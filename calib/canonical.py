@@ -1,4 +1,4 @@
-"""The canonical form for prediction: outputs of every kind as logits, and features on the scale of the training set.
+"""The canonical form for prediction: outputs of every kind as logits.
 
 Loading does the same in place on whole uploads and reports findings; a test holds the two to each other.
 """
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calib.arrays import as_numbers, check_number, check_sums, sum_tolerance
 from calib.errors import CalibrationError
 from calib.formatting import row_numbers
-from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, blocks, softmax
+from calib.numerics import LARGEST, Floats, blocks, softmax
 
 Kind = Literal[
     "logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs"
@@ -130,22 +130,6 @@ def from_canonical(logits: Floats, floor: float | None) -> Floats:
         at = np.log(floor)
         logits = np.where(np.abs(logits - at) <= SAME * abs(at), -LARGEST, logits)
     return softmax(logits)
-
-
-def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
-    """``(features - mean) / scale`` of (n, ...) inputs, with the mean and scale of one row; float64 stays float64."""
-    array = np.asarray(features)
-    if array.dtype.kind not in "fiub" or array[:1].size != np.size(mean):
-        raise CalibrationError(
-            f"The features are {array.dtype} of shape {array.shape}; expected (n, {', '.join(map(str, mean.shape))}) "
-            "numbers, as in the calibration data."
-        )
-    result = np.empty(
-        (len(array), *mean.shape), np.float64 if array.dtype == np.float64 else np.float32
-    )
-    for rows in blocks(len(array), np.size(mean), MEMORY_ENTRIES):
-        result[rows] = (array[rows].reshape(-1, *mean.shape) - mean) / scale
-    return result
 
 
 def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats:

@@ -123,8 +123,6 @@ class OutputFormat:
     seen: Seen | None = None
     base_rate: Floats | None = None
     columns: tuple[str, ...] = ()
-    feature_mean: Floats | None = None
-    feature_scale: Floats | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

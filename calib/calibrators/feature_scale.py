@@ -1,7 +1,4 @@
-"""The scale of features: whether inputs are in the units of those before, and what standardises them.
-
-It stands beside the one method that uses features, and not within it, since every export imports it.
-"""
+"""The scale of features: whether inputs are in the units of those before."""
 
 from __future__ import annotations
 
@@ -10,17 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from calib.errors import CalibrationError
-from calib.numerics import Floats
-
 LEAST_ROWS = 5
 """Fewer inputs are never called a mistake of units: they may be odd ones."""
 
 TIMES = 10
 """Factor beyond the known sizes from which the usual input differs; 255 tells bytes from pixels in 0..1."""
-
-FARTHER = 20
-"""Factor beyond the usual input from which a mean differs; means of skewed columns lie far beyond it too."""
 
 
 @dataclass(frozen=True)
@@ -56,51 +47,4 @@ class Scale:
         return (
             f"A usual row of features reaches {self.middle:.3g} in size, but one of {owner} {other.middle:.3g}; one "
             "was probably divided by 255 or standardised (pixels in 0..255 against 0..1) and the other was not"
-        )
-
-
-def check_standardisation(mean: Any, scale: Any) -> None:
-    """Refuse what no features can be standardised with.
-
-    Raises
-    ------
-    CalibrationError
-        Unless both are None, or arrays of finite numbers of one shape, the scale above zero.
-    """
-    if mean is None and scale is None:
-        return
-    arrays = [
-        array
-        for array in (mean, scale)
-        if isinstance(array, np.ndarray) and array.dtype.kind == "f"
-    ]
-    if (
-        len(arrays) < 2
-        or mean.shape != scale.shape
-        or not (np.isfinite(arrays).all() and (scale > 0).all())
-    ):
-        raise CalibrationError(
-            "Features are standardised with a finite mean and a finite scale above zero for each of their numbers; "
-            "these are not."
-        )
-
-
-def check_against_mean(features: Any, mean: Floats) -> None:
-    """Refuse inputs far nearer to 0 than the mean that they are standardised with.
-
-    They would become almost one input, which can lie among the others. Inputs far too large stay so, and the
-    calibrator itself refuses them.
-
-    Raises
-    ------
-    CalibrationError
-        With both sizes and what probably happened.
-    """
-    scale = Scale.from_features(features)
-    largest = float(np.abs(mean).max())
-    if scale and FARTHER * scale.middle < largest:
-        raise CalibrationError(
-            f"A usual row of features reaches {scale.middle:.3g} in size, but a column of the training set has a mean "
-            f"of {largest:.3g}; these were probably divided by 255 or standardised already, so give them as they "
-            "were in the calibration data."
         )

@@ -132,5 +132,5 @@ def _rows_at_once(
     logits = exported.to_logits(outputs, kind)
     check_sums(exported, outputs, file.name)
     return calibrated.Rows(
-        logits, features=exported.to_features(read.features), ids=ids, groups=read.groups
+        logits, features=read.features, ids=ids, groups=read.groups
     )

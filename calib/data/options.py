@@ -163,7 +163,6 @@ class Choices:
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     scale : how the outputs are written: ``"percent"``, ``"counts"`` or ``"log"``, see :data:`calib.canonical.SCALES`,
         or the number that a probability of one is written as; ``"plain"`` is as is.
-    standardise : whether features are standardised with the mean and standard deviation of the training set.
     floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal : how a text table is written.
     sheet : the sheet of an .xlsx file, where several hold tables.
@@ -196,7 +195,6 @@ class Choices:
         SWITCH, "Leave out rows with NaN, infinite values or no valid label"
     )
     scale: Scale | None = option(SCALE, "Written as")
-    standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")
     delimiter: str | None = option(CHARACTER)
     encoding: str | None = option(TEXT)

@@ -95,8 +95,6 @@ class Predictions:
         (n, height, width) and (n, height, width, channels); float32, float64, or uint8 as they came.
     train_labels : ndarray of int of shape (m,) or None
         The class of each training row, an integer in [0, n_classes).
-    feature_mean, feature_scale : ndarray or None
-        What features were standardised with, in the shape of one row; None where they were left as they are.
     clusters : ndarray of str of shape (n,) or None
         What rows that belong together share, such as a patient, a branch or a question.
     weights : ndarray of shape (n,) or None
@@ -139,8 +137,6 @@ class Predictions:
     features: npt.NDArray[Any] | None = None
     train_features: npt.NDArray[Any] | None = None
     train_labels: Ints | None = None
-    feature_mean: Floats | None = None
-    feature_scale: Floats | None = None
     clusters: npt.NDArray[np.str_] | None = None
     weights: Floats | None = None
     times: npt.NDArray[np.str_] | None = None
@@ -412,8 +408,6 @@ class Predictions:
             columns=self._columns(),
             seen=Seen.from_logits(self.logits, self.kind, self.scale),
             base_rate=np.bincount(self.labels, minlength=self.n_classes) / n if n else None,
-            feature_mean=self.feature_mean,
-            feature_scale=self.feature_scale,
             metadata=facts,
         )
 

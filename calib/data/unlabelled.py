@@ -79,8 +79,7 @@ def read_rows(
     Returns
     -------
     UnlabelledRows
-        :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them, and
-        ``to_features`` prepares their features.
+        :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them.
 
     Raises
     ------

@@ -199,7 +199,7 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
     view = view_of(data, "event" if exported.metadata.get("view") == "event" else "top-label")
     method = exported.calibrator
     try:
-        features = exported.to_features(data.features) if exported.needs_features else None
+        features = data.features if exported.needs_features else None
         with np.errstate(all="ignore"):
             judged = Evaluation.from_calibrator(
                 method,

@@ -107,7 +107,7 @@ def write_predictions(
 
     Parameters
     ----------
-    rows : with features as :meth:`~calib.export.runtime.ExportedCalibrator.to_features` gives them.
+    rows : with features, where the method needs them.
     more : "actions" and "sets", where they are wanted too.
     """
     suffix = path.suffix.lower()

@@ -20,7 +20,6 @@ from calib.formatting import listed
 from calib.outputs import OutputFormat
 
 _FORM = tuple(f.name for f in fields(OutputFormat) if f.name != "metadata")
-_OF_FEATURES = ("feature_mean", "feature_scale")
 _DECIDING = ("decision", "sets")
 RECORDED = (
     *(
@@ -82,8 +81,6 @@ def exported(
     if named.get("kind", form.kind) != form.kind:
         special |= {"floor": None, "seen": None}
     special |= {key: named.pop(key) for key in (*_FORM, *_DECIDING) if key in named}
-    if "features" not in calibrator.needs:
-        special |= dict.fromkeys(_OF_FEATURES)
     recorded = {
         "notes": calibrator.notes(),
         "device": device_of(calibrator),

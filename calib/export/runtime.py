@@ -15,14 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import MINDS_OFFSETS, NO_STEPS, Calibrator, Predictor
-from calib.calibrators.feature_scale import check_against_mean, check_standardisation
 from calib.calibrators.steps import Step
 from calib.canonical import (
     KINDS,
     ONE_COLUMN,
     Kind,
     is_scale,
-    standardise,
 )
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import (
@@ -141,9 +139,6 @@ class ExportedCalibrator(OutputFormat, Predictor):
     columns : tuple of str
         Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
         no table.
-    feature_mean, feature_scale : ndarray or None
-        What features are standardised with, in the shape of one row, where the calibration data had them so; None for
-        methods without features and for features taken as they are.
     metadata : dict of str to object
         What else was recorded: data hash, scores, versions, notes.
     """
@@ -169,7 +164,6 @@ class ExportedCalibrator(OutputFormat, Predictor):
             )
         if self.scale is not None and not is_scale(self.scale):
             raise CalibrationError(f"Unknown scale of outputs {self.scale!r:.40}.")
-        check_standardisation(self.feature_mean, self.feature_scale)
         self.metadata = without_arrays(self.metadata)
         if not isinstance(self.metadata, dict):
             raise CalibrationError(
@@ -237,7 +231,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
         self, logits: Any, features: Any = None, groups: Any = None
     ) -> Floats:
         """Confidence; of pairs the calibrated one that each answer is correct. Features are as they were uploaded."""
-        confidence = self.answer(logits, self.to_features(features), groups=groups)["confidence"]
+        confidence = self.answer(logits, features, groups=groups)["confidence"]
         return cast(Floats, confidence)
 
     def decide(
@@ -276,7 +270,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
         held(self, "decision")
         logits = self.to_logits(outputs, kind)
         groups = self.groups_of_rows(outputs, groups)
-        predictions = self.answer(logits, self.to_features(features), ("actions",), groups)
+        predictions = self.answer(logits, features, ("actions",), groups)
         return cast(Ints, predictions["actions"])
 
     @property
@@ -332,7 +326,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
         logits : ndarray
             As :meth:`to_logits` gives them.
         features : ndarray or None, default None
-            As :meth:`to_features` gives them.
+            Inputs of the rows, on the scale of the training set.
         more : sequence of str, optional
             ``actions`` and ``sets``, where these are wanted too.
         groups : array_like of shape (n,) or None, default None
@@ -369,30 +363,6 @@ class ExportedCalibrator(OutputFormat, Predictor):
         if "sets" in more:
             predictions["sets"] = held(self, "sets").predict(predictions["probabilities"])
         return predictions
-
-    def to_features(self, features: Any) -> Any:
-        """Return features as the calibrator learned from them, for features as they were uploaded.
-
-        Parameters
-        ----------
-        features : array_like of shape (n, ...) or None
-            As they were uploaded.
-
-        Returns
-        -------
-        ndarray or None
-            Standardised where those of the calibration data were.
-
-        Raises
-        ------
-        CalibrationError
-            If they were standardised and are of another shape, or clearly on another scale, than those before.
-        """
-        if features is None or self.feature_mean is None or self.feature_scale is None:
-            return features
-        standardised = standardise(features, self.feature_mean, self.feature_scale)
-        check_against_mean(features, self.feature_mean)
-        return standardised
 
 
 @dataclass(eq=False)

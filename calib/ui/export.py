@@ -318,8 +318,7 @@ def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -
     read = read_rows((file.filename, file), choices, APART, exported.needs_features)
     outputs = exported.in_class_order(read.outputs, read.columns)
     logits = exported.to_logits(outputs, kind)
-    features = exported.to_features(read.features)
-    return Rows(logits, features=features, ids=read.ids, groups=read.groups)
+    return Rows(logits, features=read.features, ids=read.ids, groups=read.groups)
 
 
 def offer_decision(

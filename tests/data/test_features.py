@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.data import inspect, load
-from calib.data.build.features import as_features, mean_and_scale
+from calib.data.build.features import as_features
 from tests.data.conftest import cases, the
 
 
@@ -103,16 +103,5 @@ def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large):
     )
     small = features[20:60][np.arange(300) % 40] + 1
     path = make.both(features=small, train_features=features[:40], train_labels=np.arange(40) % 4)
-    turned = load(path, standardise=True)
+    turned = load(path)
     assert "Of 40 rows of the training set 2 hold" in the(turned, "train_rows_dropped").message
-
-
-def test_mean_and_scale_are_those_of_numpy(rng):
-    features = rng.normal(3, 10, size=(500, 4, 2)).astype(np.float32)
-    features[:, 1, 1] = 0.1  # never varies
-    mean, scale = mean_and_scale(features)
-    exact = features.astype(np.float64)
-    np.testing.assert_allclose(mean, exact.mean(axis=0), rtol=1e-12)
-    expected = exact.std(axis=0)
-    expected[1, 1] = 1
-    np.testing.assert_allclose(scale, expected, rtol=1e-10)

@@ -46,7 +46,6 @@ POOL = {
     "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
     "drop_bad_rows": [True],
     "scale": ["percent", "counts", "log", "odds", "plain", 7.5, -1, "nope"],
-    "standardise": [True],
     "floor": [0.1, -1.0, float("nan")],
     "delimiter": [";", "::", "\n", '"', ""],
     "encoding": ["latin-1", "rot13", "zip", "utf-16", "nope", "idna"],

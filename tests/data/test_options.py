@@ -27,7 +27,7 @@ WRONG = [
     ("weight_kind", "heavy", "one of sampling"),
     ("class_names", "abcd", "several names"),
     ("label_values", (1.5, 2.5), "several names or whole numbers"),
-    ("standardise", "yes", "true or false"),
+    ("header", "yes", "true or false"),
     ("floor", "small", "a number"),
 ]
 
@@ -87,7 +87,7 @@ def test_a_kind_of_weights_without_weights_is_said(weights):
         ("label_values=3,5", (3, 5)),
         ("label_values=cat,5", ("cat", "5")),
         ("labels=a=b", "a=b"),
-        ("standardise=True", True),
+        ("drop_bad_rows=True", True),
         ("header=no", False),
         ("floor=1e-6", 1e-6),
         ("delimiter=,", ","),
@@ -102,7 +102,7 @@ def test_a_value_that_cannot_be_meant_is_refused():
         ("kind=potato", "one of logits"),
         ("kind", "NAME=VALUE"),
         ("colour=red", "not one of"),
-        ("standardise=perhaps", "true or false"),
+        ("header=perhaps", "true or false"),
         ("floor=2", "between 0 and 1"),
     ):
         with pytest.raises(BadParameter, match=said):

@@ -120,7 +120,6 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
     data = load_sample("digits-cnn")
     calibration, test = data.split(0.5, random_state=0)
     fitted = calib.calibrator("geometric").fit(calibration)
-    shape = data.features.shape[1:]
     plain = provenance.exported(fitted)
     with pytest.raises(CalibrationError, match="predicts from features too"):
         fitted_to(plain, replace(test, features=None))
@@ -128,11 +127,6 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
     np.testing.assert_array_equal(
         now.confidence, fitted.predict_confidence(test.logits, features=test.features)
     )
-    moved = provenance.exported(
-        fitted, {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)}
-    )
-    _, same = judge(moved, replace(test, features=2.0 * test.features.astype(float) + 3.0))
-    np.testing.assert_allclose(same.confidence, now.confidence, atol=1e-9)
     with pytest.raises(CalibrationError):
         judge(plain, replace(test, features=test.features[:, :3]))
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, class_order, standardise, to_canonical
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, class_order, to_canonical
 from calib.errors import CalibrationError
 from calib.export import runtime, writer
 from calib.export.runtime import ExportedCalibrator
@@ -78,20 +78,6 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
     )
     assert data.logits.dtype == (np.float64 if kind in IN_UNIT else dtype)
     np.testing.assert_array_equal(made.to_logits(outputs), data.logits)
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-def test_features_are_standardised_row_by_row_as_by_the_formula(rng, dtype, monkeypatch):
-    features = rng.integers(0, 200, size=(11, 3, 4)).astype(dtype)
-    mean, scale = features.mean(axis=0), features.std(axis=0) + 1
-    monkeypatch.setattr("calib.canonical.MEMORY_ENTRIES", 30)  # blocks of two rows
-    result = standardise(features, mean, scale)
-    assert result.dtype == (np.float64 if dtype == np.float64 else np.float32)
-    np.testing.assert_allclose(result, (features.astype(float) - mean) / scale, rtol=1e-6)
-    np.testing.assert_array_equal(standardise(features.reshape(11, -1), mean, scale), result)
-    for wrong in (features[:, :2], features.astype(str)):
-        with pytest.raises(CalibrationError, match=r"expected \(n, 3, 4\) numbers"):
-            standardise(wrong, mean, scale)
 
 
 # -- predicting ----------------------------------------------------------------------------------------
@@ -214,24 +200,6 @@ def test_wrong_and_damaged_files_say_what_was_expected(fitted, tmp_path):
 def test_unknown_arguments_are_refused(fitted, tmp_path, unknown):
     with pytest.raises(CalibrationError, match=f"no {unknown}; .*metadata"):
         writer.save(fitted, tmp_path / "c.npz", **{unknown: ["a"]})
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"feature_mean": np.array([np.nan, 0.0])},
-        {"feature_scale": np.zeros(2)},
-        {"feature_scale": np.array([1, 1])},
-        {"feature_mean": np.zeros(3)},
-        {"feature_mean": None},
-    ],
-    ids=["not finite", "no scale", "whole numbers", "another shape", "one of two"],
-)
-def test_features_cannot_be_standardised_with_anything(fitted, changes):
-    usual = {"feature_mean": np.zeros(2), "feature_scale": np.ones(2)}
-    ExportedCalibrator(fitted, **usual)
-    with pytest.raises(CalibrationError, match="above zero"):
-        ExportedCalibrator(fitted, **{**usual, **changes})
 
 
 def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):

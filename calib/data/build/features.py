@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import standardise
 from calib.data.build.labels import decode_labels
 from calib.data.build.part import float_dtype
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
@@ -21,7 +20,7 @@ from calib.data.options import FEATURE_ARRAYS, Choices
 from calib.data.read.base import Array, check_size
 from calib.errors import Finding
 from calib.formatting import number, plural
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Ints, blocks
 
 Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
@@ -123,20 +122,12 @@ def feature_fields(
         features, trained = (array.astype(np.float32, copy=False) for array in (features, trained))
     findings += absent_classes(labels, class_names)
     findings += check_leak(row_hashes(features), row_hashes(trained))
-    fields: dict[str, Any] = {"train_labels": labels}
-    how = ""
-    if choices.standardise:
-        mean, scale = mean_and_scale(trained)
-        features, trained = (standardise(array, mean, scale) for array in (features, trained))
-        fields |= {"feature_mean": mean, "feature_scale": scale}
-        how = ", standardised with mean and deviation of the training set, as new features must be"
-    else:
-        findings += different_scales(trained)
+    findings += different_scales(trained)
     reason = (
         f"Features: each row is {described(features)} ({features.dtype}, from {number(features.min())} to "
-        f"{number(features.max())}), with a training set of {plural(len(labels), 'row')}{how}."
+        f"{number(features.max())}), with a training set of {plural(len(labels), 'row')}."
     )
-    fields |= {"features": features, "train_features": trained}
+    fields = {"features": features, "train_features": trained, "train_labels": labels}
     return fields, (*findings, info("features_understood", reason))
 
 
@@ -201,17 +192,6 @@ def described(features: Features) -> str:
     return f"an image of {' x '.join(map(str, features.shape[1:]))}"
 
 
-def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each feature, in the shape of one row; 1 where a feature never varies."""
-    flat = train_features.reshape(len(train_features), -1)
-    mean = flat.mean(axis=0, dtype=np.float64)
-    squares = sum(((flat[rows] - mean) ** 2).sum(axis=0) for rows in blocks(*flat.shape))
-    # The rounding of the mean leaves a constant column with a deviation that is not quite zero.
-    scale = np.where(flat.min(axis=0) == flat.max(axis=0), 1.0, np.sqrt(squares / len(flat)))
-    shape = train_features.shape[1:]
-    return mean.reshape(shape), scale.reshape(shape)
-
-
 def different_scales(train_features: Features) -> Findings:
     """Warn of columns whose scales differ, so that the widest dominate every distance."""
     flat = train_features.reshape(len(train_features), -1)
@@ -226,8 +206,8 @@ def different_scales(train_features: Features) -> Findings:
         f"Your features are not normalised: the range of a column of train_features is between "
         f"{number(ranges.min())} and {number(ranges.max())}, so that the widest dominate every distance."
     )
-    action = "Standardise them with the mean and the standard deviation of the training set."
-    return (warning("features_scale", reason, action, standardise=True),)
+    action = "Save (x - train.mean(axis=0)) / train.std(axis=0) of both, and of new rows later."
+    return (warning("features_scale", reason, action),)
 
 
 def check_leak(rows: Hashes, trained: Hashes) -> Findings:

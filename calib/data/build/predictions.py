@@ -146,7 +146,7 @@ def settled(choices: Choices, data: Predictions) -> Choices:
         if values is None and getattr(choices, option)
     }
     settled |= {"floor": data.floor or choices.floor, "weight_kind": data.weight_kind}
-    return replace(choices, **settled, standardise=data.feature_mean is not None)
+    return replace(choices, **settled)
 
 
 def weighting(fields: Mapping[str, Any], roles: tuple[ColumnRole, ...]) -> str:

@@ -508,8 +508,6 @@ def sentence(data: Predictions, features: np.ndarray) -> str:
         content = f"an image of {height:,} × {width:,} pixels{colour}"
     low, high = three_digits(features.min()), three_digits(features.max())
     text = f"each row carries {content} with values from {low} to {high}"
-    if data.feature_mean is not None:
-        text += ", standardised by the training set"
     if data.train_labels is None:
         return f"{text}. There is no training set that can be used to compare it with."
     present = len(np.unique(data.train_labels))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy.stats import beta
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-import calib
 from calib.calibrators.geometric import (
     Geometric,
     exact_separation,
@@ -21,7 +19,7 @@ from calib.calibrators.geometric import (
 from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
 from calib.errors import CalibrationError
-from calib.export import provenance, runtime, writer
+from calib.export import runtime, writer
 from tests.conftest import ROOT
 from tests.export.test_writer import BLOCKER, run_python
 
@@ -216,29 +214,6 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
         )
 
 
-def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
-    calibration, test = digits
-    names = ("logits", "labels", "features", "train_features", "train_labels")
-    np.savez(tmp_path / "outputs.npz", **{name: getattr(calibration, name) for name in names})
-    data = calib.load(tmp_path / "outputs.npz", standardise=True)
-    form = data.output_format()
-    mean, scale = form.feature_mean, form.feature_scale
-    made = fitted(data).remember(form)
-    expected = made.predict_confidence(
-        test.logits, ((test.features - mean) / scale).astype(np.float32)
-    )
-    again = pickle.loads(writer.to_bytes("pkl", made))
-    np.testing.assert_allclose(
-        again.predict_confidence(test.logits, test.features), expected, rtol=0, atol=1e-6
-    )
-    with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
-        again.predict_confidence(test.logits, test.features[:, :4])
-    plain = provenance.exported(
-        calib.calibrator("temperature").fit(test.logits, test.labels).remember(form)
-    )
-    assert plain.feature_mean is None
-
-
 def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
     monkeypatch.setattr("calib.export.writer.LARGEST", 10_000)
     with pytest.raises(CalibrationError, match=r"carries 0\.0 GB.*smaller training set"):
@@ -300,23 +275,3 @@ def test_sets_on_different_scales_are_noted_and_either_is_taken(small):
     with pytest.raises(CalibrationError, match="prepare both in the same way"):
         made.predict_confidence(logits, extras["features"] * 255)
     assert "255" not in " ".join(Geometric().fit(logits, labels, **extras).notes())
-
-
-def test_an_export_that_standardises_refuses_another_scale(rng):
-    """Pixels in 0..1 standardised as bytes are all but one image, which lies among the others."""
-    features, train = (rng.integers(0, 256, (n, 12)) for n in (300, 100))
-    mean, scale = train.mean(axis=0), train.std(axis=0)
-    labels, train_labels = rng.integers(0, 2, 300), rng.integers(0, 2, 100)
-    logits = rng.normal(size=(300, 2))
-    made = Geometric().fit(
-        logits,
-        labels,
-        features=(features - mean) / scale,
-        train_features=(train - mean) / scale,
-        train_labels=train_labels,
-    )
-    exported = provenance.exported(made, {"feature_mean": mean, "feature_scale": scale})
-    exported.predict_confidence(logits, features)
-    for wrong in (features / 255, (features - mean) / scale, features * 255):
-        with pytest.raises(CalibrationError, match="probably divided by 255 or standardised"):
-            exported.predict_confidence(logits, wrong)
