@@ -147,7 +147,6 @@ class Choices:
         file holds two parts these are the calibration part.
     test_outputs, test_labels : the same for the test part, where it lies under its own names.
     split : array or column that says which rows are for calibration.
-    ids : column by which the rows of several tables are joined; ``""`` takes them in their order.
     groups : subgroup of each row, from one column or several. ``""`` leaves them out.
     clusters, weights : what rows that belong together share, such as a patient; weight of each row.
     times : when each row was scored, a date or a number such as that of its week; Monitoring follows it.
@@ -174,7 +173,6 @@ class Choices:
     test_outputs: Columns | None = option(COLUMNS, "Test outputs")
     test_labels: Columns | None = option(COLUMNS, "Test labels")
     split: str | None = option(TEXT, "Calibration or test")
-    ids: str | None = option(TEXT)
     groups: Columns | None = option(COLUMNS, "Subgroup")
     clusters: str | None = option(TEXT, "Cluster (rows that belong together)")
     weights: str | None = option(TEXT, "Weight")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from calib.data.build.part import Part, check_names, concatenated, named_by_file, read_part
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
@@ -68,7 +68,6 @@ def open_files(
 def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Findings]:
     """Join tables by their ids, and read the top k of very many classes as pairs."""
     files = dict(files)
-    ids = choices.ids
     findings: Findings = ()
     for role, of_labels in ((SOURCE, "labels"), ("test", "test_labels")):
         if role not in files:
@@ -85,10 +84,8 @@ def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Finding
                 options = {"test_outputs": CONFIDENCE, "test_labels": CORRECT}
             choices = replace(choices, **options)
         if of_labels in files:
-            both = joined(files[role], files[of_labels], ids)
-            findings += both.findings
-            files |= {role: both.first, of_labels: both.second}
-            choices = choices if both.ids is None else replace(choices, ids=both.ids)
+            files[role], files[of_labels], more = joined(files[role], files[of_labels])
+            findings += more
     return files, choices, findings
 
 
@@ -97,84 +94,43 @@ def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Finding
 POSITIONS, ID_NAMES, ID_ENDINGS = map(listed_terms, ("array_positions", "array_ids", "id_endings"))
 """Names of columns of ids; ``POSITIONS`` may count the rows of one file, and say nothing of those of another."""
 
-IN_ORDER = "Take the rows of both files in their order."
 
-
-class Joined(NamedTuple):
-    """Two files whose rows belong together.
-
-    Attributes
-    ----------
-    ids : column of the first by which they were joined; ``""`` where rows stay in their order, None where none was.
-    """
-
-    first: Contents
-    second: Contents
-    ids: str | None = None
-    findings: Findings = ()
-
-
-def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
-    """Join two tables by their ids, in the order of the first; leave others as they are.
-
-    Parameters
-    ----------
-    chosen : the column of the ids; ``""`` leaves the rows in their order, None looks for one that both have.
-    """
-    if not isinstance(first, Table) or not isinstance(second, Table) or chosen == "":
-        return Joined(first, second)
-    names = shared_ids(first, second, chosen)
-    if names is None:
-        return Joined(first, second)
-    ids, others = ids_of(first, names[0], second, names[1])
+def joined(first: Contents, second: Contents) -> tuple[Contents, Contents, Findings]:
+    """Join two tables by their ids, in the order of the first; leave others as they are."""
+    if not isinstance(first, Table) or not isinstance(second, Table):
+        return first, second, ()
+    theirs = {canonical(name).base: name for name in reversed(second.names)}
+    shared = (name for name in first.names if is_id(name) and canonical(name).base in theirs)
+    name = next(shared, None)
+    if name is None:
+        return first, second, ()
+    base = canonical(name).base
+    ids, others = ids_of(first, name, second, theirs[base])
     # Its ids are left out where it has other columns, since the first table has them too.
-    without = names[1] if len(second.names) > 1 else ""
-    if ids == others:
-        return Joined(first, second.selected(None, without), ids=names[0])
+    without = theirs[base] if len(second.names) > 1 else ""
     row_of = {text: row for row, text in enumerate(others) if text}
     rows = [row for row, text in enumerate(ids) if text in row_of]
-    counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
-    if counts_rows and len(rows) < min(len(ids), len(others)):
-        return Joined(first, second.selected(None, without), ids="")
-    in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(others) else {}
-    places = [
-        f"{shortened(name)} of {table.name}"
-        for name, table in zip(names, (first, second), strict=True)
-    ]
-    check_unique(ids, places[0], in_order)
-    check_unique(others, places[1], in_order)
+    counts_rows = base in POSITIONS and len(rows) < min(len(ids), len(others))
+    if ids == others or counts_rows:
+        return first, second.selected(None, without), ()
+    check_unique(ids, f"{shortened(name)} of {first.name}")
+    check_unique(others, f"{shortened(theirs[base])} of {second.name}")
     if not rows:
-        examples = listed(ids[:3]), listed(others[:3])
-        reason = (
-            f"None of the ids in {places[0]} ({examples[0]}) occurs in {places[1]} ({examples[1]})."
-        )
-        action = IN_ORDER if in_order else "Use files of the same rows."
-        raise InvalidUpload("ids_differ", reason, action, **in_order)
+        examples = f"{listed(ids[:3])} in {first.name}, {listed(others[:3])} in {second.name}"
+        reason = f"The two files have no {shortened(name)} in common: {examples}."
+        raise InvalidUpload("ids_differ", reason, "Use files of the same rows, or leave ids out.")
     alone = {first.name: len(ids) - len(rows), second.name: len(others) - len(rows)}
-    reason = f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}."
+    reason = f"{second.name} has the rows of {first.name} in another order; joined by {name}."
     finding = info("joined", reason)
     if k := sum(alone.values()):
         lacking = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in alone.items() if n)
         reason = (
-            f"{lacking} {verb(k, 'has', 'have')} no partner by {shortened(names[0])} and "
+            f"{lacking} {verb(k, 'has', 'have')} no partner by {shortened(name)} and "
             f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one."
         )
         finding = warning("unpaired_rows", reason, "Check that both files hold the same rows.")
     partners = second.selected([row_of[ids[row]] for row in rows], without)
-    return Joined(first.selected(rows), partners, names[0], (finding,))
-
-
-def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
-    """The columns with the ids of both tables, which have the same name; None where there are none."""
-    others = {canonical(name).base: name for name in reversed(second.names)}
-    bases = {name: canonical(name).base for name in first.names}
-    pairs = [(name, others[base]) for name, base in bases.items() if base in others]
-    fits = (pair for pair in pairs if (is_id(pair[0]) if chosen is None else chosen in pair))
-    pair = next(fits, None)
-    if pair is None and chosen:
-        reason = f"{first.name} and {second.name} do not both have a column {shortened(chosen)!r} to join by."
-        raise InvalidUpload("no_such_array", reason, "Choose one that both have.")
-    return pair
+    return first.selected(rows), partners, (finding,)
 
 
 def is_id(name: str) -> bool:
@@ -200,7 +156,7 @@ def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[list[str
     return both[0], both[1]
 
 
-def check_unique(ids: Sequence[str], where: str, in_order: dict[str, Any]) -> None:
+def check_unique(ids: Sequence[str], where: str) -> None:
     """Refuse ids that occur twice: it is not known which of their rows belongs to which of the other file."""
     times = Counter(filter(None, ids))
     repeated = sum(n > 1 for n in times.values())
@@ -211,8 +167,7 @@ def check_unique(ids: Sequence[str], where: str, in_order: dict[str, Any]) -> No
         f"{repeated:,} of {plural(len(times), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
         f"{shortened(worst)} ({most:,} times), so the rows of the two files cannot be joined."
     )
-    action = IN_ORDER if in_order else "Keep one row for each id, or one file for all."
-    raise InvalidUpload("ids_repeat", reason, action, **in_order)
+    raise InvalidUpload("ids_repeat", reason, "Keep one row for each id, or leave ids out.")
 
 
 # Guessed and read.
