@@ -32,10 +32,10 @@ from benchmarks.bayes_iso_table1 import bayes_iso_scores
 from calib.calibrators.beta import BetaCalibration
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
-from calib.data.samples import SAMPLES, exaggerated_logits, load_sample
+from calib.data.samples import SAMPLES, exaggerate, load_sample
 from calib.diagnostics.reliability import reliability_curve
 from calib.evaluation import Evaluation
-from calib.numerics import logsumexp
+from calib.numerics import Floats, Ints, logsumexp, softmax
 
 FOLDER = Path(__file__).resolve().parent
 Arrays = dict[str, Any]
@@ -167,6 +167,34 @@ def simulated_binary() -> Arrays:
         "labels": labels,
         "class_names": ["negative", "positive"],
     }
+
+
+def exaggerated_logits(n: int, n_classes: int, seed: int) -> tuple[Floats, Ints]:
+    """Logits of an overconfident classifier with a perfectly calibrated core.
+
+    Every row has standard normal logits, one favoured class raised to ``log(n_classes) + U(0, 8)`` and three
+    rivals between 0.5 and 5 below it. Labels are drawn from the softmax of these, which makes them perfectly
+    calibrated by construction; what is returned has passed through :func:`calib.data.samples.exaggerate`.
+
+    Returns
+    -------
+    logits : (n, n_classes) float32
+    labels : (n,) integers
+    """
+    rng = np.random.default_rng(seed)
+    logits = rng.standard_normal((n, n_classes), dtype=np.float32)
+    favoured = rng.integers(n_classes, size=n)
+    strength = np.log(n_classes) + rng.uniform(0, 8, size=n)
+    # Steps below n_classes / 3 keep the favoured class and its three rivals apart.
+    step = rng.integers(1, n_classes // 3, size=n)
+    rows = np.arange(n)
+    for rival in range(1, 4):
+        logits[rows, (favoured + rival * step) % n_classes] = strength - rng.uniform(0.5, 5, size=n)
+    logits[rows, favoured] = strength
+    # One uniform number per row against the cumulated probabilities: a tenth of the cost of n * K Gumbels.
+    cumulated = np.cumsum(softmax(logits), axis=1, dtype=np.float64)
+    labels = np.sum(cumulated < rng.uniform(size=(n, 1)) * cumulated[:, -1:], axis=1)
+    return exaggerate(logits).astype(np.float32, copy=False), labels
 
 
 def simulated_100() -> Arrays:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import numpy as np
 from calib.data.loading import load_quietly
 from calib.data.predictions import Predictions
 from calib.errors import DataError, Finding
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats
 from calib.settings import studio
 
 BEND = 4.0
@@ -43,34 +42,6 @@ def undo_exaggeration(logits: Floats) -> Floats:
     excess = np.maximum(logits - BEND, 0.0)
     root = 2 * excess / (1 + np.sqrt(1 + 4 * CURVATURE * excess))
     return np.minimum(logits, BEND) + root
-
-
-def exaggerated_logits(n: int, n_classes: int, seed: int) -> tuple[Floats, Ints]:
-    """Logits of an overconfident classifier with a perfectly calibrated core.
-
-    Every row has standard normal logits, one favoured class raised to ``log(n_classes) + U(0, 8)`` and three
-    rivals between 0.5 and 5 below it. Labels are drawn from the softmax of these, which makes them perfectly
-    calibrated by construction; what is returned has passed through :func:`exaggerate`.
-
-    Returns
-    -------
-    logits : (n, n_classes) float32
-    labels : (n,) integers
-    """
-    rng = np.random.default_rng(seed)
-    logits = rng.standard_normal((n, n_classes), dtype=np.float32)
-    favoured = rng.integers(n_classes, size=n)
-    strength = np.log(n_classes) + rng.uniform(0, 8, size=n)
-    # Steps below n_classes / 3 keep the favoured class and its three rivals apart.
-    step = rng.integers(1, n_classes // 3, size=n)
-    rows = np.arange(n)
-    for rival in range(1, 4):
-        logits[rows, (favoured + rival * step) % n_classes] = strength - rng.uniform(0.5, 5, size=n)
-    logits[rows, favoured] = strength
-    # One uniform number per row against the cumulated probabilities: a tenth of the cost of n * K Gumbels.
-    cumulated = np.cumsum(softmax(logits), axis=1, dtype=np.float64)
-    labels = np.sum(cumulated < rng.uniform(size=(n, 1)) * cumulated[:, -1:], axis=1)
-    return exaggerate(logits).astype(np.float32, copy=False), labels
 
 
 def bayes_iso_map(scores: Floats) -> Floats:
@@ -104,7 +75,6 @@ class Sample:
     n_rows, n_classes : its size.
     simulated : whether it was drawn from known distributions instead of predicted by a model.
     features : what it carries as features, with the training set; empty if nothing.
-    build : makes the labelled logits where that is quicker than storing them; None if there is a file.
     true_latent : for simulated logits, the latent function of a perfect calibrator, up to a shift.
     groups : column of its table whose values are the subgroups; empty where none has to be named.
     true_map : for simulated binary scores, the true probability of class 1 at each given probability.
@@ -120,7 +90,6 @@ class Sample:
     simulated: bool = False
     features: str = ""
     groups: str = ""
-    build: Callable[[], tuple[Floats, np.ndarray]] | None = None
     true_latent: TrueFunction | None = None
     true_map: TrueFunction | None = None
 
@@ -134,12 +103,8 @@ KNOWN: dict[str, dict[str, Any]] = {
     "simulated-answers": {"groups": "model"},
     "simulated-binary": {"true_map": bayes_iso_map},
     "simulated-100": {"true_latent": undo_exaggeration},
-    "simulated-1000": {
-        "build": lambda: exaggerated_logits(2000, 1000, seed=0),
-        "true_latent": undo_exaggeration,
-    },
 }
-"""Known functions of simulated samples, and the maker of one."""
+"""Known functions of simulated samples, and a role that has to be named."""
 
 _FACTS = json.loads(Path(__file__).with_name("samples.json").read_text(encoding="utf-8"))
 SAMPLES = {name: Sample(name, **of, **KNOWN.get(name, {})) for name, of in _FACTS.items()}
@@ -172,16 +137,8 @@ def load_sample(name: str) -> Predictions:
     (1547, 'logits')
     """
     sample = sample_named(name)
-    if sample.build is None:
-        roles = {"group": sample.groups} if sample.groups else None
-        predictions = load_quietly(_find(sample.file), roles=roles)
-    else:
-        logits, labels = sample.build()
-        class_names = [f"class {k:03d}" for k in range(sample.n_classes)]
-        packed = io.BytesIO()
-        np.savez(packed, logits=logits, labels=labels, class_names=class_names)
-        packed.seek(0)
-        predictions = load_quietly((f"{name}.npz", packed))
+    roles = {"group": sample.groups} if sample.groups else None
+    predictions = load_quietly(_find(sample.file), roles=roles)
     return replace(predictions, name=sample.title)
 
 

@@ -1,4 +1,4 @@
-"""Contents of a report, and the commands that make it again."""
+"""Contents of a report, and the command that makes it again."""
 
 from __future__ import annotations
 
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_NAMES = 100
-
-_REBUILD = (
-    "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
-    "numpy.savez({name!r}, logits=data.logits, labels=data.labels, class_names=data.class_names)"
-)
 
 
 @dataclass(frozen=True)
@@ -298,8 +293,8 @@ def _split(data: Predictions, n_calibration: int, source: Source) -> str:
     return f"{share} for calibration, drawn stratified by class with seed {source.seed}"
 
 
-def commands(report: Report) -> list[str]:
-    """Shell commands, the last of which writes this report's numbers to ``comparison.csv`` and the report anew.
+def command(report: Report) -> str:
+    """Shell command that writes this report's numbers to ``comparison.csv`` and the report anew.
 
     Paths are as they were given; of an upload they are the files' names. Of arrays it is the line of Python.
 
@@ -309,15 +304,11 @@ def commands(report: Report) -> list[str]:
     """
     source = report.source
     if source.call:
-        return [source.call]
-    lines = []
+        return source.call
     sample = SAMPLES.get(source.sample or "")
     files = dict(source.files)
     if sample is not None and not files:
         files = {"source": f"{FOLDER}/{sample.file}"}
-        if sample.build is not None:
-            files = {"source": sample.file}
-            lines.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
     options = [
         f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files
     ]
@@ -337,7 +328,7 @@ def commands(report: Report) -> list[str]:
     ]
     options += ["--csv comparison.csv --report report.html"]
     start = f"python -m calib compare {_path(files.get('source', report.data.name))}"
-    return [*lines, " \\\n  ".join([start, *options])]
+    return " \\\n  ".join([start, *options])
 
 
 def _relevant(table: pd.DataFrame) -> dict[str, float]:

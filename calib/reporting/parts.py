@@ -54,7 +54,7 @@ from calib.plots.reliability import (
     usual_scale,
 )
 from calib.registry import METHODS, describe_exclusions
-from calib.reporting.contents import Report, ReportedMethod, commands
+from calib.reporting.contents import Report, ReportedMethod, command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -405,15 +405,13 @@ def about_methods(report: Report) -> list[Block]:
 
 
 def again(report: Report) -> list[Block]:
-    """The commands that give the same numbers, and all versions."""
+    """The command that gives the same numbers, and all versions."""
     where = (
         "In Python, with the same data"
         if report.source.call
         else "In a POSIX shell, in the files' folder"
     )
-    lines = Markup("").join(
-        Markup("<pre><code>{}</code></pre>").format(line) for line in commands(report)
-    )
+    lines = Markup("<pre><code>{}</code></pre>").format(command(report))
     text = f"{where}, with calib and the packages below. The same versions give the same numbers; seconds differ."
     installed = {
         **versions(),

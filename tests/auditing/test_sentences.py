@@ -16,7 +16,6 @@ from calib.data.samples import SAMPLES
 from calib.reporting import html, report_from_comparison
 from tests.reporting.conftest import Reading
 
-SHORT = [name for name in SAMPLES if name != "simulated-1000"]
 NUMBER = r"([+\u2212]?\d[\d,]*(?:\.\d+)?)"
 
 
@@ -56,7 +55,7 @@ def mean_error(values: np.ndarray, clusters: np.ndarray | None) -> float:
     return float(np.sqrt((away**2).sum() * m / (m - 1)) / len(values))
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_level_and_rows(name):
     data, found = audited(name)
     p, y, is_event = outcome(data)
@@ -80,7 +79,7 @@ def test_level_and_rows(name):
     assert_shown(f"# rows, # {word}: an overall gap of # points", rows, *counts, visible)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_skill(name):
     data, found = audited(name)
     p, y, _ = outcome(data)
@@ -102,7 +101,7 @@ def test_skill(name):
         assert_shown(" #\u00a0%: NLL", sentence, 100 * y.mean())
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_spread(name):
     data, found = audited(name)
     _, y, is_event = outcome(data)
@@ -188,7 +187,7 @@ def losses_outside(s: np.ndarray, y: np.ndarray, fold: np.ndarray) -> list[float
     return losses
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_shape_and_what_a_map_gains(name):
     data, found = audited(name)
     shape, skill = found.of("shape").sentence, found.of("skill").sentence
@@ -236,7 +235,7 @@ def test_what_a_map_for_each_group_gains(rng):
     )
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_ends_and_classes(name):
     data, found = audited(name)
     sentence = found.of("ends").sentence

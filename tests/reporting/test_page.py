@@ -14,12 +14,11 @@ import pytest
 
 import calib
 from calib.cli.arguments import method_with_parameters
-from calib.data.samples import load_sample
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import NO_BREAK, number, signed
 from calib.registry import calibrator
-from calib.reporting import Source, commands, html, method_option, report_from_comparison
+from calib.reporting import Source, command, html, method_option, report_from_comparison
 from calib.reporting.parts import MAIN, policy, scripts
 from calib.reporting.sections import GAINED
 from tests.reporting.conftest import HOSTILE, Reading
@@ -198,7 +197,7 @@ def test_every_parameter_comes_back_from_the_command_line(name):
 
 def test_its_command_has_each_name_as_one_word_and_what_was_said_to_matter(report):
     def words(**changes):
-        return shlex.split(commands(replace(report, **changes))[-1].replace("\\\n", ""))
+        return shlex.split(command(replace(report, **changes)).replace("\\\n", ""))
 
     given = words()
     assert given[:5] == ["python", "-m", "calib", "compare", report.source.files["source"]]
@@ -214,11 +213,3 @@ def test_its_command_has_each_name_as_one_word_and_what_was_said_to_matter(repor
         changed[changed.index("--relevant") + 1] == "sharpness=0.25"
         and changed.count("--relevant") == 1
     )
-
-
-@pytest.mark.long
-def test_a_sample_that_is_made_is_the_same_one(report, tmp_path, monkeypatch):
-    made = commands(replace(report, source=Source(sample="simulated-1000")))[0]
-    monkeypatch.chdir(tmp_path)
-    exec(shlex.split(made)[2], {})
-    assert calib.load("simulated-1000.npz").sha256 == load_sample("simulated-1000").sha256
