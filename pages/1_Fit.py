@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.data.build.features import leak
-from calib.formatting import escape_markdown, plural
+from calib.formatting import plural
 from calib.ui.fit import choose_and_start
 from calib.ui.shell import open_session, page
 
@@ -17,8 +16,6 @@ def body() -> None:
         f"Calibrators are fitted on **{plural(len(session.calibration), 'calibration row')}** and judged on "
         f"**{plural(len(session.test), 'test row')}**. Fits go on while you look at other pages."
     )
-    if warning := leak(session.data.findings):
-        st.warning(escape_markdown(warning), icon=":material/warning:")
     choose_and_start(session)
 
 

@@ -131,6 +131,4 @@ def _rows_at_once(
     ids = {name: column.tolist() for name, column in read.ids.items()}
     logits = exported.to_logits(outputs, kind)
     check_sums(exported, outputs, file.name)
-    return calibrated.Rows(
-        logits, features=read.features, ids=ids, groups=read.groups
-    )
+    return calibrated.Rows(logits, features=read.features, ids=ids, groups=read.groups)

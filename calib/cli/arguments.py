@@ -18,7 +18,6 @@ from typer import Argument, BadParameter, Option
 from calib.base import Calibrator
 from calib.cli import text
 from calib.data import Choices, LoadOptions, Predictions
-from calib.data.build.features import leak
 from calib.data.findings import InvalidUpload
 from calib.data.loading import check_choices, load_quietly
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
@@ -236,11 +235,6 @@ def split_data(
     if sentence := describe_clusters(first.clusters, second.clusters, size):
         text.say(f"note: {sentence}", apart=True)
     return first, second
-
-
-def warn_of_leak(data: Predictions, output: text.Output) -> None:
-    """Repeat beside the scores what makes them worthless; they are what is copied on."""
-    output.note(leak(data.findings), "warning")
 
 
 def unfitted_calibrator(name: str, params: Mapping[str, Any], seed: int) -> Calibrator:

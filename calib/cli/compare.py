@@ -91,7 +91,6 @@ def compare(
     output.note(describe_intervals(comparison.evaluations[BASELINE].n_clusters))
     if data.n_classes > 2 and any(isinstance(method, OneVsRest) for method in fits.values()):
         output.note(SHARING)
-    arguments.warn_of_leak(data, output)
     if csv:
         safe_table(comparison.table).to_csv(csv, index=False)
         output.say(f"All scores, intervals and differences are in {csv}.")

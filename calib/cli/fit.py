@@ -91,8 +91,6 @@ def fit(
         for key, of in scores.items()
     ]
     output.say("" if test is None else text.score_lines(scores, test), scores=score_rows)
-    if test is not None:
-        arguments.warn_of_leak(data, output)
     if audited.of("remedy").severity == "problem":
         output.note(audited.verdict, "warning")
     if audited.column and name != "by_group":

@@ -128,22 +128,6 @@ def test_fit_reports_its_scores_and_notes(geometric):
     assert nll.endswith("->  -")
     (ece,) = (line for line in said.splitlines() if line.strip().startswith("ECE "))
     assert not ece.endswith("-")
-    assert "rows that the model was not trained on" not in said
-
-
-def test_scores_of_training_rows_have_the_warning_beside_them(file, tmp_path, capsys):
-    with np.load(file) as arrays:
-        held = dict(arrays)
-    leaked = tmp_path / "leaked.npz"
-    np.savez(leaked, **{**held, "train_features": held["features"], "train_labels": held["labels"]})
-    for command in (
-        ["fit", leaked, "--method", "geometric", "--out", tmp_path / "c.pkl"],
-        ["compare", leaked, "--methods", "temperature,geometric"],
-    ):
-        assert run(*command) == 0
-        said = capsys.readouterr().out
-        assert "400 rows of 400 in features are also among" in said
-        assert "rows that the model was not trained on." in said
 
 
 def test_apply_writes_the_predicted_class_and_its_confidence(

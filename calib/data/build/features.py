@@ -6,7 +6,7 @@ out with a finding that says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from calib.data.build.part import float_dtype
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
 from calib.data.options import FEATURE_ARRAYS, Choices
 from calib.data.read.base import Array, check_size
-from calib.errors import Finding
 from calib.formatting import number, plural
 from calib.numerics import Ints, blocks
 
@@ -26,7 +25,6 @@ Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
 
 Bools = npt.NDArray[np.bool_]
-Hashes = npt.NDArray[np.int64]
 
 CHANNELS = (1, 3)
 
@@ -34,9 +32,6 @@ LARGEST_FEATURE = 1e15
 """Squared distances of features of this size stay finite in float32, up to a hundred million of them."""
 
 BAD_VALUES = "NaN, infinite or far too large values"
-
-LEAK = "training_rows"
-"""Code of the finding that training rows are among the rows to judge."""
 
 RANGES_DIFFER = 100
 """Largest ratio of the ranges of two columns; the wider dominates every distance beyond it."""
@@ -120,8 +115,6 @@ def feature_fields(
         return fields_alone, (invalid.left_out("train_features"),)
     if features.dtype != trained.dtype:
         features, trained = (array.astype(np.float32, copy=False) for array in (features, trained))
-    findings += absent_classes(labels, class_names)
-    findings += check_leak(row_hashes(features), row_hashes(trained))
     findings += different_scales(trained)
     reason = (
         f"Features: each row is {described(features)} ({features.dtype}, from {number(features.min())} to "
@@ -172,19 +165,6 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Ch
     return min(decoded, key=lambda codes: int((codes < 0).sum()))
 
 
-def absent_classes(labels: Ints, class_names: tuple[str, ...]) -> Findings:
-    """Warn of classes without a training row."""
-    absent = np.flatnonzero(np.bincount(labels, minlength=len(class_names)) == 0)
-    if not absent.size:
-        return ()
-    classes = plural(absent.size, "class", "classes")
-    reason = (
-        f"{classes} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} among the training labels "
-        f"({listed(class_names[k] for k in absent)}); no distance to such a class can be computed."
-    )
-    return (warning("train_classes_absent", reason, "Save training rows of every class."),)
-
-
 def described(features: Features) -> str:
     """``64 numbers`` or ``an image of 8 x 8``, for one row of features."""
     if features.ndim == 2:
@@ -208,33 +188,3 @@ def different_scales(train_features: Features) -> Findings:
     )
     action = "Save (x - train.mean(axis=0)) / train.std(axis=0) of both, and of new rows later."
     return (warning("features_scale", reason, action),)
-
-
-def check_leak(rows: Hashes, trained: Hashes) -> Findings:
-    """Warn of rows that the model was trained on, by (n,) and (m,) hashes; its scores say nothing about new rows.
-
-    Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
-    no sign of a leak.
-    """
-    leaked = int(np.isin(rows, trained).sum())
-    counts = np.unique(rows, return_counts=True)[1]
-    if leaked <= counts[counts > 1].sum():
-        return ()
-    reason = (
-        f"{plural(leaked, 'row')} of {len(rows):,} in features {verb(leaked, 'is', 'are')} also among the "
-        f"{plural(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so every "
-        "score here is invalid."
-    )
-    action = "Save outputs and features of rows that the model was not trained on."
-    return (warning(LEAK, reason, action),)
-
-
-def leak(findings: Iterable[Finding]) -> str:
-    """Return the finding of :func:`check_leak` as text, to be repeated beside scores; empty without one."""
-    return next((f"{f.message} {f.action}" for f in findings if f.code == LEAK), "")
-
-
-def row_hashes(features: Array) -> Hashes:
-    """(n,) 64-bit hashes of the bytes of each row, equal where the rows are; others in each process."""
-    flat = features.reshape(len(features), -1)
-    return np.fromiter((hash(row.tobytes()) for row in flat), np.int64, len(flat))
