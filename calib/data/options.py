@@ -150,7 +150,7 @@ class Choices:
     groups : subgroup of each row, from one column or several. ``""`` leaves them out.
     clusters, weights : what rows that belong together share, such as a patient; weight of each row.
     times : when each row was scored, a date or a number such as that of its week; Monitoring follows it.
-    predicted : predicted class of each row, which only checks how the outputs were read.
+    predicted : predicted class of each row; of pairs it says with the label which answers are correct.
     ignore : columns that are left alone, whatever they look like.
     features, train_features, train_labels : inputs of each row, and the training set, for methods that need them; in
         the file of the outputs. ``""`` leaves them out.
@@ -177,7 +177,7 @@ class Choices:
     clusters: str | None = option(TEXT, "Cluster (rows that belong together)")
     weights: str | None = option(TEXT, "Weight")
     times: str | None = option(TEXT, "Date or week")
-    predicted: str | None = option(TEXT, "Predicted class (to check by)")
+    predicted: str | None = option(TEXT, "Predicted class")
     ignore: tuple[str, ...] | None = option(NAMES)
     features: Columns | None = option(IN_THE_FILE, "Features")
     train_features: Columns | None = option(IN_THE_FILE, "Training features")

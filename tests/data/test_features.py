@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data import inspect, load
+from calib.data import load
 from calib.data.build.features import as_features
 from tests.data.conftest import cases, the
 
@@ -69,7 +69,7 @@ TRAINING = {"train_features": np.zeros((40, 3)), "train_labels": np.arange(40) %
 
 @cases("build, code", HOSTILE)
 def test_what_is_no_feature_is_left_out_and_the_rest_stays(make, build, code):
-    data = load(make.both(features=build(make), **TRAINING), drop_bad_rows=True)
+    data = load(make.both(features=build(make), **TRAINING))
     assert data.features is None
     np.testing.assert_array_equal(data.logits, make.logits)
     finding = the(data, code)
@@ -77,19 +77,14 @@ def test_what_is_no_feature_is_left_out_and_the_rest_stays(make, build, code):
     assert "features" in finding.message
 
 
-def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
+def test_rows_with_nan_are_counted_and_cost_the_features_alone(make, rng):
     features = rng.normal(size=(300, 3))
     features[[2, 5, 299], 1] = np.nan, np.inf, -np.inf
-    path = make.both(features=features, **TRAINING)
-    found = inspect(path)
-    warning = the(found, "features_not_finite")
+    data = load(make.both(features=features, **TRAINING))
+    warning = the(data, "features_not_finite")
     assert "3 rows of 300 in features hold NaN, infinite or far too large values" in warning.message
-    assert found.predictions.features is None and len(found.predictions) == 300
-    mended = load(path, **warning.fix)
-    keep = np.delete(np.arange(300), [2, 5, 299])
-    np.testing.assert_array_equal(mended.features, features[keep])
-    np.testing.assert_array_equal(mended.logits, make.logits[keep])
-    np.testing.assert_array_equal(mended.labels, make.labels[keep])
+    assert "without these rows" in warning.action
+    assert data.features is None and len(data) == 300
 
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float32, 3e38), (np.float64, 1e308)])
@@ -104,4 +99,4 @@ def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large):
     small = features[20:60][np.arange(300) % 40] + 1
     path = make.both(features=small, train_features=features[:40], train_labels=np.arange(40) % 4)
     turned = load(path)
-    assert "Of 40 rows of the training set 2 hold" in the(turned, "train_rows_dropped").message
+    assert "Of 40 rows of the training set 2 hold" in the(turned, "train_rows_bad").message

@@ -1,4 +1,4 @@
-"""Pairs of a confidence and whether the answer is correct, and predicted classes that only check."""
+"""Pairs of a confidence and whether the answer is correct."""
 
 from __future__ import annotations
 
@@ -61,11 +61,3 @@ def test_predicted_and_actual_make_correct_answers(make):
     np.testing.assert_array_equal(data.correct, right(make))
     np.testing.assert_allclose(data.confidence, confidence(make), rtol=1e-12)
     assert data.scale == "percent"
-
-
-def test_predicted_classes_of_another_model_are_said(make):
-    other = NAMES[np.random.default_rng(0).integers(4, size=300)]
-    columns = {f"p_{name}": make.probs[:, k] for k, name in enumerate(NAMES)}
-    table = pd.DataFrame({**columns, "label": NAMES[make.labels], "predicted": other})
-    finding = the(load(table, predicted="predicted"), "predicted_differs")
-    assert not finding.fix and "rows" in finding.message

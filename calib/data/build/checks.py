@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from calib.canonical import IN_UNIT, Kind, to_canonical
-from calib.data.build.labels import decode_labels
-from calib.data.findings import InvalidUpload, info, listed, shortened, verb, warning
+from calib.data.findings import listed, shortened, verb, warning
 from calib.data.names import Order
-from calib.data.options import Choices
-from calib.data.read.base import Array
 from calib.errors import Finding
 from calib.formatting import plural, row_numbers
 from calib.numerics import Floats, Ints, blocks, softmax
@@ -22,9 +18,6 @@ from calib.outputs import CHANCE, disagreement
 
 FEW_ROWS, FEW_PER_CLASS = 200, 10
 """Below the first the interval of a calibration error is about as wide as the error."""
-
-AGREES = 0.99
-"""Share of rows from which on the predicted classes are those of the outputs; ties and rounding make a few differ."""
 
 
 def check_outputs(
@@ -158,38 +151,3 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
         have = verb(few.size, "has", "have")
         reason = f"{plural(few.size, 'class', 'classes')} of {k:,} {have} fewer than {FEW_PER_CLASS} rows ({names})."
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
-
-
-def check_predicted(
-    raw: Array,
-    outputs: Floats,
-    kind: Kind,
-    n_classes: int,
-    columns: tuple[str, ...] | None,
-    choices: Choices,
-) -> Finding:
-    """Compare predicted classes, written as the labels are, with the largest output of each row."""
-    name = choices.predicted or "predicted"
-    try:
-        all_rows = replace(choices, drop_bad_rows=True)
-        codes, _, _ = decode_labels(raw, n_classes, columns, name, all_rows)
-    except InvalidUpload as invalid:
-        reason = f"{name} was not compared with the outputs: {invalid.finding.reason}"
-        return warning("predicted_unread", reason)
-    if outputs.shape[1] == 1:  # a score in the middle agrees with both
-        middle = 0.5 if kind in IN_UNIT else 0.0
-        score = outputs[:, 0]
-        largest = np.where(codes == 1, score >= middle, score <= middle)
-    else:
-        largest = outputs[np.arange(len(outputs)), codes] >= outputs.max(axis=1)
-    differ = (codes >= 0) & ~largest
-    agrees = 1 - differ.sum() / max(int((codes >= 0).sum()), 1)
-    reason = f"{name} is the class with the largest output in {agrees:.1%} of rows"
-    if agrees >= AGREES:
-        return info("predicted_agrees", f"{reason}.")
-    reason += (
-        f" only; it differs in {row_numbers(differ)}. Another threshold, or columns of another model or in another "
-        "order, usually cause it."
-    )
-    action = "Check that these are the outputs that the predictions were made from."
-    return warning("predicted_differs", reason, action)

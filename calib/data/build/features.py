@@ -64,25 +64,19 @@ def bad_feature_rows(features: Features) -> Bools:
     return bad
 
 
-def row_features(
-    rows: Mapping[str, Array], n_rows: int, choices: Choices
-) -> tuple[Features | None, Bools, Findings]:
-    """Return the features of the rows, None where they cannot be used, and the rows that are left out for them."""
-    none_bad = np.zeros(n_rows, dtype=bool)
+def row_features(rows: Mapping[str, Array]) -> tuple[Features | None, Findings]:
+    """Return the features of the rows; None where they cannot be used."""
     if "features" not in rows:
-        return None, none_bad, ()
+        return None, ()
     try:
         features = as_features(rows["features"], "features")
-        bad = bad_feature_rows(features)
-        if bad.all() or (bad.any() and not choices.drop_bad_rows):
-            n = int(bad.sum())
-            reason = f"{plural(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
-            fix: dict[str, Any] = {} if bad.all() else {"drop_bad_rows": True}
-            action = "Leave these rows out." if fix else "Look for an empty column."
-            raise InvalidUpload("features_not_finite", reason, action, **fix)
+        if n := int(bad_feature_rows(features).sum()):
+            reason = f"{plural(n, 'row')} of {len(features):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
+            action = "Save outputs, labels and features without these rows."
+            raise InvalidUpload("features_not_finite", reason, action)
     except InvalidUpload as invalid:
-        return None, none_bad, (invalid.left_out("features"),)
-    return features, bad, ()
+        return None, (invalid.left_out("features"),)
+    return features, ()
 
 
 def feature_fields(
@@ -107,7 +101,7 @@ def feature_fields(
         return fields_alone, (replace(finding, left_out=lacking[0]),) if present else ()
     assert features is not None
     try:
-        trained, labels, findings = training_set(train, class_names, choices)
+        trained, labels = training_set(train, class_names, choices)
         if features.shape[1:] != trained.shape[1:]:
             reason = f"A row of features is {described(features)}, but a row of train_features {described(trained)}."
             raise InvalidUpload("feature_sizes_differ", reason, "Save the same features of both.")
@@ -115,7 +109,7 @@ def feature_fields(
         return fields_alone, (invalid.left_out("train_features"),)
     if features.dtype != trained.dtype:
         features, trained = (array.astype(np.float32, copy=False) for array in (features, trained))
-    findings += different_scales(trained)
+    findings = different_scales(trained)
     reason = (
         f"Features: each row is {described(features)} ({features.dtype}, from {number(features.min())} to "
         f"{number(features.max())}), with a training set of {plural(len(labels), 'row')}."
@@ -126,7 +120,7 @@ def feature_fields(
 
 def training_set(
     train: Mapping[str, Array], class_names: tuple[str, ...], choices: Choices
-) -> tuple[Features, Ints, Findings]:
+) -> tuple[Features, Ints]:
     """Return clean features and labels of the rows that a model was trained on; refused where they cannot be used."""
     raw, labels = train["train_features"], train["train_labels"]
     if (raw.shape[:1] or (0,)) != (labels.shape[:1] or (0,)):
@@ -137,21 +131,18 @@ def training_set(
     codes = decode_training_labels(labels, class_names, choices)
     bad = bad_feature_rows(features)
     no_class = codes < 0
-    gone = bad | no_class
-    if not gone.any():
-        return features, codes, ()
-    n = int(bad.sum())
-    reason = (
-        f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
-        f"{int(no_class.sum()):,} a label that is no class of the outputs "
-        f"({listed(np.unique(labels[no_class]).tolist())})"
-    )
-    if gone.all():
-        action = "Save train_labels with the same names or numbers as the labels."
-        raise InvalidUpload("train_rows_bad", f"{reason}.", action)
-    action = "Save the training set without such rows."
-    finding = warning("train_rows_dropped", f"{reason}; left out.", action)
-    return features[~gone], codes[~gone], (finding,)
+    if bad.any() or no_class.any():
+        n = int(bad.sum())
+        reason = (
+            f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
+            f"{int(no_class.sum()):,} a label that is no class of the outputs "
+            f"({listed(np.unique(labels[no_class]).tolist())})."
+        )
+        action = (
+            "Save it without such rows, and train_labels with the names or numbers of the labels."
+        )
+        raise InvalidUpload("train_rows_bad", reason, action)
+    return features, codes
 
 
 def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Choices) -> Ints:

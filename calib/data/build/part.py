@@ -68,7 +68,7 @@ class Part:
     outputs : (n, k) floats; k is 1 for a single binary column.
     labels : (n,), (n, 1) or one-hot labels of any type.
     outputs_name, labels_name : for sentences.
-    rows : further arrays with one entry per row: features, split, predicted and those of ``ROW_ROLES``.
+    rows : further arrays with one entry per row: features, split and those of ``ROW_ROLES``.
     metadata : columns of few values, by name.
     column_names : names of the columns of a table without their common stem; None for arrays.
     class_names : the array that names the classes.
@@ -132,9 +132,8 @@ def read_part(
         ask_whether_percent(outputs, choices)
     naming = None if is_table else class_names_in(contents)
     names = read_class_names(contents, naming)
-    per_row = [*ROW_ROLES, "features", "split", "predicted"]
+    per_row = (*ROW_ROLES, "features", "split")
     if choices.kind == "pairs":
-        per_row.remove("predicted")
         predicted = contents.read(choices.predicted) if choices.predicted else None
         truth = correct_answers(truth, predicted, labels_name, choices.event)
         names = names or ("wrong", "correct")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import KINDS, ONE_COLUMN, PLAIN, Kind, to_plain
-from calib.data.build.checks import check_outputs, check_predicted, predicted_classes
+from calib.data.build.checks import check_outputs, predicted_classes
 from calib.data.build.features import feature_fields, row_features
 from calib.data.build.labels import MISSING_LABEL, UNKNOWN_LABEL, decode_labels
 from calib.data.build.outputs import (
@@ -63,12 +63,11 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
     codes, order, of_labels = decode_labels(
         part.labels, n_classes, columns, part.labels_name, choices, is_table
     )
-    features, bad_features, of_features = row_features(part.rows, len(part.outputs), choices)
+    features, of_features = row_features(part.rows)
     dropped = {
         "no outputs": no_outputs,
         "no label": codes == MISSING_LABEL,
         "a label of no column": codes == UNKNOWN_LABEL,
-        "bad features": bad_features,
     }
     keep, of_rows = rows_to_keep(dropped, choices)
     codes = codes[keep]
@@ -90,10 +89,6 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         event=choices.event or (class_names[event.column] if event and kind != "pairs" else None),
     )
     of_checks = [*check_outputs(part.outputs, kind, codes, class_names, what, order)]
-    if "predicted" in part.rows and kind != "pairs":
-        predicted = part.rows["predicted"]
-        names = part.column_names
-        of_checks.append(check_predicted(predicted, part.outputs, kind, n_classes, names, choices))
     logits, floor, of_zeros = to_logits(part.outputs, kind, what, choices.floor)
     unusable = features is None and "features" in part.rows  # which has a finding of its own
     train = {} if unusable else part.train

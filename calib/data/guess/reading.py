@@ -46,7 +46,7 @@ class Reading:
     Attributes
     ----------
     outcome : None where the labels lie elsewhere.
-    predicted : column of predicted classes, to check by or to tell which answers are correct.
+    predicted : column of predicted classes, which tells of pairs which answers are correct.
     pairs : whether the outputs are the confidence in an answer that is correct or wrong.
     label_values : labels of the classes, that of which a single column is the probability last.
     strength : how surely names say which label belongs to which column.

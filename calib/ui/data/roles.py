@@ -23,7 +23,7 @@ from calib.ui.widgets import draw_editor
 ROLES = {
     "outcome": ("outcome", "The true class of each row, or whether it happened."),
     "outputs": ("model output", "The probability or score of the event; or one column for each class."),
-    "predicted": ("predicted class", "Checks the outputs; with a confidence it decides which predictions are right."),
+    "predicted": ("predicted class", "With a confidence it decides which predictions are right."),
     "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
     "weight": ("weight", "Weight of the row; its meaning is chosen on Data."),
     "time": ("date or week", "When a row was scored: Monitoring judges one week after the other."),
