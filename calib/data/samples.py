@@ -74,7 +74,6 @@ class Sample:
     look_for : one sentence on what it shows.
     n_rows, n_classes : its size.
     simulated : whether it was drawn from known distributions instead of predicted by a model.
-    features : what it carries as features, with the training set; empty if nothing.
     true_latent : for simulated logits, the latent function of a perfect calibrator, up to a shift.
     groups : column of its table whose values are the subgroups; empty where none has to be named.
     true_map : for simulated binary scores, the true probability of class 1 at each given probability.
@@ -88,7 +87,6 @@ class Sample:
     n_classes: int
     ending: str = ".npz"
     simulated: bool = False
-    features: str = ""
     groups: str = ""
     true_latent: TrueFunction | None = None
     true_map: TrueFunction | None = None

@@ -24,8 +24,6 @@ from calib.numerics import Ints, blocks
 Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
 
-Bools = npt.NDArray[np.bool_]
-
 CHANNELS = (1, 3)
 
 LARGEST_FEATURE = 1e15
@@ -55,13 +53,13 @@ def as_features(array: Array, name: str) -> Features:
         return np.ascontiguousarray(array, dtype=dtype)
 
 
-def bad_feature_rows(features: Features) -> Bools:
-    """(n,) rows with NaN, infinite values, or values so large that squared distances overflow."""
-    bad = np.zeros(len(features), dtype=bool)
+def count_bad_rows(features: Features) -> int:
+    """Count rows with NaN, infinite values, or values so large that squared distances overflow."""
+    if features.dtype == np.uint8:
+        return 0
     flat = features.reshape(len(features), -1)
-    for rows in blocks(*flat.shape) if features.dtype != np.uint8 else ():
-        bad[rows] = ~(np.abs(flat[rows]) < LARGEST_FEATURE).all(axis=1)
-    return bad
+    good = (np.abs(flat[rows]) < LARGEST_FEATURE for rows in blocks(*flat.shape))
+    return len(flat) - sum(int(block.all(axis=1).sum()) for block in good)
 
 
 def row_features(rows: Mapping[str, Array]) -> tuple[Features | None, Findings]:
@@ -70,7 +68,7 @@ def row_features(rows: Mapping[str, Array]) -> tuple[Features | None, Findings]:
         return None, ()
     try:
         features = as_features(rows["features"], "features")
-        if n := int(bad_feature_rows(features).sum()):
+        if n := count_bad_rows(features):
             reason = f"{plural(n, 'row')} of {len(features):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
             action = "Save outputs, labels and features without these rows."
             raise InvalidUpload("features_not_finite", reason, action)
@@ -129,12 +127,11 @@ def training_set(
         raise InvalidUpload("train_rows_differ", reason, action)
     features = as_features(raw, "train_features")
     codes = decode_training_labels(labels, class_names, choices)
-    bad = bad_feature_rows(features)
+    n = count_bad_rows(features)
     no_class = codes < 0
-    if bad.any() or no_class.any():
-        n = int(bad.sum())
+    if n or no_class.any():
         reason = (
-            f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
+            f"Of {plural(len(codes), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
             f"{int(no_class.sum()):,} a label that is no class of the outputs "
             f"({listed(np.unique(labels[no_class]).tolist())})."
         )
