@@ -18,7 +18,6 @@ import numpy as np
 from benchmarks.measure import Cost, cost_of, in_fresh_process, machine, markdown, megabytes
 from benchmarks.outputs import simulated
 from calib.apply import predict_file, sample_rows
-from calib.apply.predict import DTYPES
 from calib.data import Choices
 from calib.export import runtime, writer
 from calib.numerics import Floats, Ints
@@ -77,10 +76,10 @@ def nll(fitted, logits: Floats, labels: Ints) -> float:
     return -float(np.log(np.maximum(probs, np.finfo(float).tiny)).sum())
 
 
-def predict(method: str, folder: Path, target: str, dtype: str) -> Cost:
+def predict(method: str, folder: Path, target: str) -> Cost:
     """Calibrate the whole file."""
     exported = runtime.load(folder / _name(method, False))
-    work = lambda: predict_file(exported, folder / "big.npy", folder / target, dtype=dtype)  # noqa: E731
+    work = lambda: predict_file(exported, folder / "big.npy", folder / target)  # noqa: E731
     return cost_of(work, baseline=0)[1]
 
 
@@ -111,16 +110,10 @@ def measured(rows: int, n_classes: int, folder: Path) -> tuple[list[list[str]], 
                 ]
             )
         for target in ("out.npy", "out.parquet"):
-            for dtype in DTYPES:
-                cost = in_fresh_process(predict, method, folder, target, dtype)
-                (folder / target).unlink()
-                predictions.append(
-                    [
-                        f"{method}, {target[3:]}, {dtype}",
-                        f"{cost.cpu_seconds:.1f}",
-                        megabytes(cost.peak_bytes),
-                    ]
-                )
+            cost = in_fresh_process(predict, method, folder, target)
+            (folder / target).unlink()
+            peak = megabytes(cost.peak_bytes)
+            predictions.append([f"{method}, {target[3:]}", f"{cost.cpu_seconds:.1f}", peak])
     return fits, predictions
 
 

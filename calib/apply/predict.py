@@ -26,9 +26,6 @@ from calib.formatting import plural
 from calib.numerics import Floats
 from calib.outputs import AmbiguousOutputs
 
-DTYPES = ("float64", "float32")
-"""Of what is written; float32 is right to 6e-8 of a probability and takes half the room."""
-
 Write = Callable[[Floats], Any]
 """``write(probs)`` adds (n, n_classes) probabilities to a file."""
 
@@ -43,7 +40,6 @@ def predict_file(
     target: str | Path,
     *,
     kind: Kind | None = None,
-    dtype: str = "float64",
     choices: Choices | None = None,
     progress: Progress = no_progress,
     warn: Callable[[Finding], Any] = _warn,
@@ -63,8 +59,6 @@ def predict_file(
         File to write, .npy or .parquet.
     kind : str or None, default None
         What the outputs are; only needed where it asks, because most rows of a block look like another kind.
-    dtype : {"float64", "float32"}, default "float64"
-        Dtype of the result.
     choices : Choices or None, default None
         How the file is read, as for :func:`calib.load`.
     progress : callable, optional
@@ -109,8 +103,6 @@ def predict_file(
             "calib.runtime.load(path)."
         )
     calibrator.check_kind(kind)
-    if dtype not in DTYPES:
-        raise CalibrationError(f"dtype is one of {', '.join(DTYPES)}; got {dtype!r}.")
     if source.is_dir():
         raise CalibrationError(f"{source.name} is a folder; give its files one by one.")
     if target.resolve() == source.resolve():
@@ -127,7 +119,7 @@ def predict_file(
     with findings_as_error():
         check_choices(choices)
         (part,) = parts_of(source, choices)
-        with probabilities_file(target, part.n_rows, names, dtype) as write:
+        with probabilities_file(target, part.n_rows, names) as write:
             for block in _last_two_as_one(part.outputs()):
                 rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"
                 try:
@@ -187,9 +179,7 @@ def _first_bad_row(block: Floats, before: int) -> str:
 
 
 @contextmanager
-def probabilities_file(
-    path: Path, n: int, class_names: Sequence[str], dtype: str
-) -> Iterator[Write]:
+def probabilities_file(path: Path, n: int, class_names: Sequence[str]) -> Iterator[Write]:
     """A function that writes the next rows of (n, n_classes) probabilities; a single column is (n,) in a .npy file.
 
     They lie in ``.NAME.part`` until all are written, so that ``path`` is whole or not there. A Parquet file has a
@@ -207,7 +197,7 @@ def probabilities_file(
     writer = _npy_writer if suffix == ".npy" else _parquet_writer
     unfinished = path.with_name(f".{path.name}.part")
     try:
-        with unfinished.open("wb") as file, writer(file, n, class_names, dtype) as write:
+        with unfinished.open("wb") as file, writer(file, n, class_names) as write:
             yield write
         unfinished.replace(path)
     except BaseException:
@@ -216,26 +206,24 @@ def probabilities_file(
 
 
 @contextmanager
-def _npy_writer(file: BinaryIO, n: int, class_names: Sequence[str], dtype: str) -> Iterator[Write]:
+def _npy_writer(file: BinaryIO, n: int, class_names: Sequence[str]) -> Iterator[Write]:
     shape = (n, len(class_names)) if len(class_names) > 1 else (n,)
-    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
+    header = {"descr": np.dtype(np.float64).str, "fortran_order": False, "shape": shape}
     npy_format.write_array_header_1_0(file, header)
-    yield lambda probs: file.write(np.ascontiguousarray(probs, dtype).data)
+    yield lambda probs: file.write(np.ascontiguousarray(probs, np.float64).data)
 
 
 @contextmanager
-def _parquet_writer(
-    file: BinaryIO, n: int, class_names: Sequence[str], dtype: str
-) -> Iterator[Write]:
+def _parquet_writer(file: BinaryIO, n: int, class_names: Sequence[str]) -> Iterator[Write]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     repeated = len(set(class_names)) < len(class_names)
     names = [f"p_{k}" for k in range(len(class_names))] if repeated else class_names
-    schema = pa.schema([(name, pa.from_numpy_dtype(np.dtype(dtype))) for name in names])
+    schema = pa.schema([(name, pa.float64()) for name in names])
 
     def write(probs: Floats) -> None:
-        table.write_table(pa.table([*np.ascontiguousarray(probs.T, dtype)], schema=schema))
+        table.write_table(pa.table([*np.ascontiguousarray(probs.T, np.float64)], schema=schema))
 
     # Dictionaries of probabilities would be as long as the column.
     with pq.ParquetWriter(file, schema, use_dictionary=False, write_statistics=False) as table:

@@ -39,9 +39,7 @@ def test_the_numbers_are_those_of_one_call(tmp_path, overconfident, small_blocks
     ) == len(logits)
     np.testing.assert_allclose(written(tmp_path / out), fitted.predict_proba(logits), rtol=1e-12)
     assert seen[0] == (37, 400) or name.endswith("parquet")
-    predict_file(fitted, source, tmp_path / out, dtype="float32")
-    assert written(tmp_path / out).dtype == np.float32
-    np.testing.assert_allclose(written(tmp_path / out), fitted.predict_proba(logits), rtol=2.0**-24)
+    assert written(tmp_path / out).dtype == np.float64
     assert len(seen) == 10 and seen[-1] == (400, 400)
 
 
@@ -224,8 +222,6 @@ def test_what_cannot_be_done_is_a_sentence(tmp_path, overconfident):
         predict_file(made, write(tmp_path / "texts.npy", logits.astype(str)), tmp_path / "out.npy")
     with pytest.raises(CalibrationError, match="in blocks of rows only"):
         predict_file(made, path, tmp_path / "out.csv")
-    with pytest.raises(CalibrationError, match="dtype is one of"):
-        predict_file(made, path, tmp_path / "out.npy", dtype="float16")
     whole = path.read_bytes()
     for name, content, said in [
         ("cut.npy", whole[:-9], "but only"),
@@ -246,7 +242,7 @@ def test_a_file_is_whole_or_not_there(tmp_path):
     np.save(path, np.zeros(3))
     with (
         pytest.raises(KeyboardInterrupt),
-        probabilities_file(path, 2, ("a", "b"), "float64") as write_rows,
+        probabilities_file(path, 2, ("a", "b")) as write_rows,
     ):
         write_rows(np.ones((1, 2)))
         raise KeyboardInterrupt
