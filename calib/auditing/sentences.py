@@ -36,7 +36,7 @@ NO_TIMES = "No times; give them to look for drift."
 ONE_TIME = "All rows have the same time."
 NO_WEIGHTS = "No weights or clusters; each row counts once."
 CHECK_LABELS = "Check labels and columns before anything else."
-GROUPS_STAY = "One map for all rows does not correct the groups."
+GROUPS_STAY = "One map for all rows may leave groups off."
 DO_NOT_USE = (
     "Do not use these probabilities; no calibrator adds the information that the model lacks."
 )

@@ -76,12 +76,12 @@ class ConfidenceWording:
         """Change of the mean prediction from labelled rows to others."""
         return f"Its {self.mean_label} on these rows is {direction}, against the labelled ones ({size})."
 
-    def describe_ratio(self, ratio: Interval, odds: float, observed: float) -> str:
+    def describe_ratio(self, ratio: Interval, odds: float) -> str:
         """The ratio o / u against that of a calibrated model."""
         value, low, high = map(number, ratio)
         return (
             f"Its ratio o / u is {value} ({low} to {high}), and would be {number(odds)} if calibrated: the "
-            f"{self.odds_label} ({percent(observed)})."
+            f"{self.odds_label} ({percent(odds / (1.0 + odds))})."
         )
 
     def explain_dots(self) -> str:

@@ -81,7 +81,10 @@ def head(session: OpenSession) -> None:
             figure = finding.figure or NOT_THERE.get(check, finding.severity)
             color = COLORS[finding.severity]
             with st.container(border=True, height="stretch", gap="xxsmall", key=f"tile/{check}"):
-                page_link(entry_of(finding.page).path, question)
+                if finding.page == "Data":
+                    st.markdown(question)
+                else:
+                    page_link(entry_of(finding.page).path, question)
                 st.markdown(f":{color}[**{MARKS[finding.severity]} {plain(figure)}**]")
 
 

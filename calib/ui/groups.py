@@ -51,10 +51,9 @@ def sentence(groups: Sequence[GroupFinding], view: View) -> str:
     if not off:
         return f"None of {plural(len(groups), 'group')} differs from the others."
     worst = max(off, key=lambda group: abs(group.gap.value))
-    return (
-        f"{len(off)} of {plural(len(groups), 'group')} {'is' if len(off) == 1 else 'are'} off, most of all "
-        f"{worst.name}: {view.wording.describe_group(worst.predicted, worst.observed)}."
-    )
+    are_off = "is off," if len(off) == 1 else "are off, most of all"
+    means = view.wording.describe_group(worst.predicted, worst.observed)
+    return f"{len(off)} of {plural(len(groups), 'group')} {are_off} {worst.name}: {means}."
 
 
 def in_groups(session: OpenSession, fit: ShownFit) -> None:

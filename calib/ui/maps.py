@@ -243,6 +243,10 @@ HOW_TO_READ = (
     "dotted lines of Venn-Abers are its two probabilities: the row counted as the other class and as this one. They "
     "are no confidence interval. Beneath: the test rows' scores on one square-root scale."
 )
+WEIGHTED = (
+    "Calibrators are fitted to weighted rows, while the dots here count each row once: a good map need not pass "
+    "through them."
+)
 HOW_TO_READ_ENDS = (
     "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
     "them, shaded its 95\u00a0% Wilson interval. Dots are the mean probability of each method there; a calibrated "
@@ -281,7 +285,8 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     ]
     fitted = [entry for entry in maps if entry.fit.key != RAW]
     named = [(entry.name, entry.judged) for entry in fitted]
-    head.markdown(finding(raw, named, rows.frequencies, name))
+    weighted = session.test.confirmed_weights is not None
+    head.markdown(WEIGHTED if weighted else finding(raw, named, rows.frequencies, name))
     with picture:
         choose = partial(choose_bin, session, fits[0], rows, target)
         overlay(maps, rows, name, calibration, target, choose)

@@ -429,6 +429,9 @@ def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
         return
     column = next((role.column for role in session.data.roles if role.role == "time"), "times")
     st.subheader(f"The test rows in the order of {literal(column)}")
+    if subject.before.weights is not None:
+        st.caption("The test after every batch takes no weights, and these rows have some.")
+        return
     try:
         tests = _tests(subject, subject.before, subject.key, times, None)
     except CalibrationError as error:  # too many batches

@@ -99,8 +99,7 @@ def _ratio(result: OverUnder, wording: ConfidenceWording) -> str:
         return wording.explain_no_positives(result.n_wrong)
     if math.isnan(result.ratio.value):
         return wording.explain_no_under()
-    observed = result.n_right / (result.n_right + result.n_wrong)
-    return wording.describe_ratio(result.ratio, result.odds.value, observed)
+    return wording.describe_ratio(result.ratio, result.odds.value)
 
 
 def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:

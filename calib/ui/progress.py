@@ -8,10 +8,11 @@ from typing import Any
 
 import streamlit as st
 
+from calib.base import can_learn
 from calib.calibrators.backend import device_of
 from calib.engine import Data, Job, TaskSpec
 from calib.formatting import escape_markdown, number, plural
-from calib.registry import METHODS, presets
+from calib.registry import METHODS, describe_exclusions, presets
 from calib.ui import fits, widgets
 from calib.ui.link import page_link
 from calib.ui.ready import awaited
@@ -77,6 +78,10 @@ def fit_here(method: str, what: str) -> None:
 
     While it runs, how far it is stands at the page's top, which takes it in when it ends.
     """
+    data = current_session().data
+    if not can_learn(METHODS[method].cls, data):
+        st.info(describe_exclusions(data))
+        return
     st.info(what)
     specs = current_session().specs
     title = METHODS[method].title

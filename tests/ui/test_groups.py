@@ -7,11 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calib.auditing.findings import GroupFinding
 from calib.data.samples import load_sample
 from calib.diagnostics.group_panels import group_panels
 from calib.engine import Engine
 from calib.evaluation import evaluate
+from calib.evaluation.view import EVENT
+from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
+from calib.ui.groups import sentence
 from calib.ui.session import SESSION, OpenSession
 from tests.ui.conftest import charts, clean, fit, open_page, said, table, twice, unfold
 
@@ -49,6 +53,15 @@ def test_the_page_opens_with_the_group_that_is_off_and_has_every_group() -> None
     assert "north" in worst
     assert f"most of all {worst}" in app.header[0].value
     assert len(charts(app)) == 1
+
+
+def test_one_group_that_is_off_is_not_the_worst_of_several() -> None:
+    north = GroupFinding("north", 900, 0.1, 0.2, Interval(0.1, 0.05, 0.15), "problem")
+    east = replace(north, name="east", predicted=0.15, gap=Interval(0.05, 0.01, 0.09))
+    fine = replace(north, name="west", severity="fine")
+    means = "north: predicted 10.0\u00a0%, observed 20.0\u00a0%."
+    assert sentence([north, fine], EVENT) == f"1 of 2 groups is off, {means}"
+    assert sentence([north, east], EVENT) == f"2 of 2 groups are off, most of all {means}"
 
 
 def test_a_cohort_restricts_the_pages_until_its_chip_is_clicked(queue: Engine) -> None:
@@ -114,7 +127,7 @@ def test_groups_of_an_event_have_their_panel() -> None:
     assert list(shown["group"]) == [group.name for group in found]
     assert list(shown["rows"]) == [group.rows for group in found]
     assert all(group.name in said(app) for group in found if group.off("oe"))
-    assert "One map for all rows does not correct the groups." in said(app)
+    assert "One map for all rows may leave groups off." in said(app)
 
 
 def test_without_groups_the_page_says_so(sample_to_read: OpenSession) -> None:
