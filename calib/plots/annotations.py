@@ -46,12 +46,9 @@ def carry(hover: str = "", /, **columns: Any) -> dict[str, Any]:
     """
     names = [name.replace("_", " ") for name in columns]
     rows = [list(row) for row in zip(*(_short(values) for values in columns.values()), strict=True)]
-    carried: dict[str, Any] = {"customdata": rows, "meta": {"columns": names}}
-    if hover:
-        carried["hovertemplate"] = (
-            _COLUMN.sub(lambda column: _read_from(column, names), hover) + "<extra></extra>"
-        )
-    return carried
+    template = _COLUMN.sub(lambda column: _read_from(column, names), hover)
+    carried = {"customdata": rows, "meta": {"columns": names}}
+    return carried | {"hovertemplate": f"{template}<extra></extra>"} if hover else carried
 
 
 _COLUMN = re.compile(r"(?<!%)\{([^{}:]+)(:[^{}]*)?\}")

@@ -261,7 +261,7 @@ def representatives(
         ("kernel densities", x[known], posterior[known], Style(LABEL_COLORS[1], dash="dot")),
     ):
         if len(ends):
-            curves.append(Curve(name, look, ends, y, drawn=on_scale(y, scale, limits)))
+            curves.append(Curve(name, look, ends, y, at=(ends, on_scale(y, scale, limits))))
     for name, bins, style in reversed(rails):
         inside = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
         at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(inside) + 1)
@@ -269,9 +269,9 @@ def representatives(
         ends = np.r_[span[0], bins.edges[inside], span[1]]
         look = Style(style.color, dash="solid" if bins is rails[0][1] else style.dash)
         y = bins.representatives[at]
-        drawn = on_scale(y, scale, limits)
+        drawn = ends, on_scale(y, scale, limits)
         more = {"pairs": bins.count[at]}
-        curves.append(Curve(name, look, ends, y, more=more, drawn=drawn, shape="hv"))
+        curves.append(Curve(name, look, ends, y, more=more, at=drawn, shape="hv"))
     axis = probability_axis(scale, limits, 0.02 if scale == "linear" else 0.03)
     rising = describe_ends(curves[: -len(rails) - 1 : -1])
     return line_chart(

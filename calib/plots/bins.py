@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,10 +11,10 @@ from plotly.subplots import make_subplots
 from calib.diagnostics.binning import InformationByBins
 from calib.diagnostics.bins import BinningLimits, ErrorByBins, SetDivergence
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, write
+from calib.plots.annotations import write
 from calib.plots.axes import log_axis, span
 from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES
-from calib.plots.lines import Curve, describe_ends, line_chart
+from calib.plots.lines import Curve, describe_ends, draw_curves, line_chart
 from calib.plots.style import (
     COLORS,
     DOTTED,
@@ -139,42 +138,23 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
     fig.update_yaxes(range=span(0.0, *drawn), nticks=4, **look)
     fig.update_yaxes(title_text=plain(name), col=1)
     for place, (binning, title) in enumerate(titles.items()):
-        down, right = divmod(place, 2)
-        panel = {"row": down + 1, "col": right + 1}
         number = place + 1 if place else ""
         domain = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
         write(fig, title, 0, 1, xanchor="left", yanchor="bottom", **domain)
+        curves = []
         for method, measured, style in lines:
-            _draw_binning(fig, method, measured, style, binning, title, panel)
-    for trace in fig.data:
-        trace.showlegend = trace.xaxis == "x" and trace.line.dash == "solid"
+            for errors, dash in ((measured.debiased, "dash"), (measured.errors, "solid")):
+                if binning in errors:
+                    line = Style(style.color, style.symbol, dash)
+                    curves.append(Curve(method, line, n_bins, errors[binning]))
+        first = len(fig.data)
+        draw_curves(fig, curves, ("bins", "error"), hover=f"{{bins}} bins, {title}", markers=6)
+        for trace in fig.data[first:]:
+            named = trace.line.dash == "solid" and not place
+            axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+            trace.update(name=plain(trace.name), showlegend=named, **axes)
     show_legend(fig, lift=20)
     return fig
-
-
-def _draw_binning(
-    fig: go.Figure,
-    method: str,
-    measured: ErrorByBins,
-    style: Style,
-    binning: str,
-    title: str,
-    panel: dict[str, int],
-) -> None:
-    """Draw the error of one method in one kind of bins, and dashed the debiased one."""
-    for kind, errors, look in (
-        ("debiased", measured.debiased.get(binning), Style(style.color, style.symbol, "dash")),
-        ("ECE", measured.errors[binning], Style(style.color, style.symbol)),
-    ):
-        if errors is None:
-            continue
-        hover = carry(
-            f"{plain(method)}: {kind} {{error:.3r}}<br>{{bins}} bins, {title}",
-            bins=measured.n_bins,
-            error=errors,
-        )
-        size: dict[str, Any] = {"width": 2, "markers": 6} if kind == "ECE" else {"width": 1.3}
-        draw_line(fig, measured.n_bins, errors, look, plain(method), hover, **size | panel)
 
 
 def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:

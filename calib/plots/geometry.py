@@ -17,11 +17,11 @@ from calib.plots.annotations import (
     carry,
     draw_counts,
     draw_frequencies,
-    draw_line,
     draw_marks,
     label_line_ends,
     write,
 )
+from calib.plots.lines import Curve, draw_curves
 from calib.plots.style import (
     NEUTRAL,
     Style,
@@ -77,13 +77,8 @@ def success_curve(
     limits = max(-0.02, 0.1 * np.floor(10 * low) - 0.02), 1.02
     across = min(separation[0], histogram.edges[0]), max(separation[-1], histogram.edges[-1])
     _draw_dangerous_side(fig, *across)
-    for name, style, values in maps:
-        told = carry(
-            f"{plain(name)}: {{success_rate:.3r}}<br>at {{separation:.3r}}",
-            separation=separation,
-            success_rate=values,
-        )
-        draw_line(fig, separation, values, style, name, told)
+    curves = [Curve(name, style, separation, values) for name, style, values in maps]
+    ends = draw_curves(fig, curves, ("separation", "success_rate"))
     hover = (
         "{positives:,d} of {rows:,d} test rows are right: {frequency:.3r}<br>95 %: {low:.3r} to {high:.3r}"
         "<br>separation {separation:.3r}"
@@ -106,9 +101,7 @@ def success_curve(
             "domain": (0.3, 1.0),
         },
     )
-    label_line_ends(
-        fig, [(name, float(values[-1]), style.color) for name, style, values in maps], limits
-    )
+    label_line_ends(fig, ends, limits)
     return fig
 
 

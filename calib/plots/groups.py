@@ -86,20 +86,20 @@ def _text(text: str, place: float, shift: int) -> dict[str, Any]:
 
 def _hover(group: GroupFinding, view: View) -> dict[str, Any]:
     low, high = group.gap.low, group.gap.high
-    lines = [
-        f"{plain(group.name)} · {group.rows:,} rows",
-        view.wording.describe_means(group.predicted, group.observed),
-        f"gap {points(group.gap.value)} points ({points_between(low, high)})",
-    ]
-    columns: dict[str, Any] = {
-        "columns": [" × ".join(group.columns)],
-        "group": [group.name],
-        "rows": [group.rows],
-        "events": [group.events],
-        "predicted": [group.predicted],
-        "observed": [group.observed],
-        "gap": [group.gap.value],
-        "gap_low": [low],
-        "gap_high": [high],
-    }
-    return carry(**columns) | {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
+    means = view.wording.describe_means(group.predicted, group.observed)
+    hover = (
+        f"{plain(group.name)} · {group.rows:,} rows<br>{means}<br>"
+        f"gap {points(group.gap.value)} points ({points_between(low, high)})"
+    )
+    return carry(
+        hover,
+        columns=[" × ".join(group.columns)],
+        group=[group.name],
+        rows=[group.rows],
+        events=[group.events],
+        predicted=[group.predicted],
+        observed=[group.observed],
+        gap=[group.gap.value],
+        gap_low=[low],
+        gap_high=[high],
+    )

@@ -83,7 +83,7 @@ def latent_function(
     for (_, seen, look), edges in reversed(list(zip(lines, bands, strict=True))):
         _draw_bands(fig, seen.inputs, edges, look, filled=seen is curve, ends=limits)
     columns = "input", "value"
-    ends = draw_curves(fig, curves, columns, {}, {}, hover="at {input:.3r}")
+    ends = draw_curves(fig, curves, columns, hover="at {input:.3r}")
     for line in reversed(lines):
         _draw_inducing_points(fig, *line, first=line is lines[0])
     x_title = "logit z" if curve.space == "logits" else "probability p"
@@ -229,13 +229,10 @@ def effect_chart(
     for _, seen, style in reversed(lines):
         edges = [(up(low), up(high)) for low, high in seen.bands]
         _draw_bands(fig, x, edges, style, filled=seen is curve, ends=ends)
-    placed = [
-        replace(line, x=x, drawn=up(line.y), more={"before": curve.before, **line.more})
-        for line in curves
-    ]
+    placed = [replace(line, at=(x, up(line.y))) for line in curves]
     few = 7 if len(x) <= 3 else 0
-    columns = "place", "after"
-    labels += draw_curves(fig, placed, columns, {}, {}, hover="at {before:.3r}", markers=few)
+    columns = "before", "after"
+    labels += draw_curves(fig, placed, columns, hover="at {before:.3r}", markers=few)
     quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines))
     set_x(fig, title_text="confidence of the raw model", **x_axis)
     set_y(fig, title_text="calibrated confidence", **y_axis)

@@ -36,8 +36,9 @@ class Curve:
     band : (m,) low and high end of the interval of each point.
     more : further columns of its table.
     filled : draw the band; otherwise hovers alone have it.
-    drawn : (m,) places of y on the axis, where they are others.
+    at : (m,) places of x and of y on the axes, where they are others.
     shape : "linear", or plotly's name of steps.
+    width : pixels.
     """
 
     name: str
@@ -47,8 +48,9 @@ class Curve:
     band: tuple[Any, Any] | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     filled: bool = True
-    drawn: Any = None
+    at: tuple[Any, Any] | None = None
     shape: str = "linear"
+    width: float = 2
 
 
 def line_chart(
@@ -81,7 +83,9 @@ def line_chart(
         if curve.band is not None and curve.filled and curve.style.dash != "dot":
             x, lower, upper = (np.asarray(part, dtype=float) for part in (curve.x, *curve.band))
             fill_between(fig, x, lower, upper, fade(curve.style.color, 0.1), ends)
-    ends_of_lines = draw_curves(fig, curves, columns, x_axis, y_axis, hover=hover, markers=markers)
+    ends_of_lines = draw_curves(
+        fig, curves, columns, (x_axis, y_axis), hover=hover, markers=markers
+    )
     quiet(fig, height, alt=alt, title=title, left=62)
     set_x(fig, **x_axis)
     set_y(fig, nticks=6, **y_axis)
@@ -95,14 +99,14 @@ def draw_curves(
     fig: go.Figure,
     curves: Sequence[Curve],
     columns: tuple[str, str],
-    x_axis: Mapping[str, Any],
-    y_axis: Mapping[str, Any],
+    axes: Sequence[Mapping[str, Any]] = ({}, {}),
     *,
     hover: str = "",
     markers: float = 0,
 ) -> list[LineEnd]:
     """Draw lines with their numbers in hovers, and return what names them; see :func:`line_chart`."""
     across, up = columns
+    x_axis, y_axis = axes
     ends = []
     for curve in curves:
         band = dict(zip(("low", "high"), curve.band or (), strict=False))
@@ -116,9 +120,9 @@ def draw_curves(
             **curve.more,
         )
         size = 0 if curve.style.dash == "dot" else markers
-        y = np.asarray(curve.y if curve.drawn is None else curve.drawn)
-        look: dict[str, Any] = {"markers": size, "shape": curve.shape}
-        ends.append(draw_line(fig, curve.x, y, curve.style, curve.name, carried, **look))
+        x, y = map(np.asarray, curve.at or (curve.x, curve.y))
+        look: dict[str, Any] = {"markers": size, "shape": curve.shape, "width": curve.width}
+        ends.append(draw_line(fig, x, y, curve.style, curve.name, carried, **look))
     return ends
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line
-from calib.plots.style import FRAME, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.annotations import draw_line
+from calib.plots.lines import Curve, draw_curves
+from calib.plots.style import FRAME, Style, fade, quiet, set_x, set_y, three_digits
 
 SIDE = 260
 """Pixels of the plot's height."""
@@ -43,11 +44,8 @@ def sampled_maps(
         Style(fade(style.color, 0.9 if len(maps) <= 20 else 0.25)),
         width=0.8,
     )
-    for name, probs, look in references:
-        hover = carry(
-            f"{plain(name)} {{probability:.3r}}<br>at {{place:.3r}}", place=x, probability=probs
-        )
-        draw_line(fig, x, probs, look, plain(name), hover, width=3)
+    curves = [Curve(name, look, x, probs, width=3) for name, probs, look in references]
+    draw_curves(fig, curves, ("place", "probability"))
     middle = len(x) // 2
     every = np.concatenate([maps[:, middle], [probs[middle] for _, probs, _ in references]])
     alt = (

@@ -18,12 +18,12 @@ from calib.plots.annotations import (
     carry,
     draw_counts,
     draw_frequencies,
-    draw_line,
     draw_marks,
     fill_between,
     label_line_ends,
 )
 from calib.plots.axes import on_scale, probability_axis, probability_limits, span
+from calib.plots.lines import Curve, draw_curves
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
     NEUTRAL,
@@ -122,7 +122,6 @@ def calibration_maps(
     lines: Sequence[MapLine],
     scale: MapScale = "linear",
     posterior: tuple[BayesIsoMap, Style] | None = None,
-    title: str = "",
     height: int = 560,
 ) -> go.Figure:
     """Draw all maps over one another (Allikivi and Kull 2019, figures 1, 4, 5 and 6).
@@ -153,24 +152,30 @@ def calibration_maps(
     )
     at_scores = partial(up, log_odds=seen.score)
     draw_frequencies(fig, seen, hover, "log_odds", places, at_scores, "frequency")
-    last = np.flatnonzero(inside)[-1]
-    ends = []
+    at = picture.log_odds[inside]
+    more = {"raw_probability": sigmoid(at)}
+
+    def curve(name: str, probs: Floats, style: Style, width: float, shape: str) -> Curve:
+        y = probs[inside]
+        drawn = x[inside], up(y, at)
+        return Curve(name, style, at, y, None, more, at=drawn, shape=shape, width=width)
+
+    curves = []
     if picture.truth is not None:
-        _draw_map(
-            fig, picture, "truth", picture.truth, inside, up, Style(fade(TRUTH, 0.5)), 8, False
-        )
-        ends.append(("truth", float(up(picture.truth[last], picture.log_odds[last])), TRUTH))
+        curves.append(curve("truth", picture.truth, Style(fade(TRUTH, 0.5)), 8, "linear"))
     for line in lines:
         steps = bool((np.diff(line.probs) == 0).mean() > _STEPS)
         thin = Style(line.style.color, line.style.symbol, "dot")
         for name, probs in zip(("p0", "p1"), line.pair or (), strict=False):
-            _draw_map(fig, picture, f"{line.name} {name}", probs, inside, up, thin, 1, True)
-        _draw_map(fig, picture, line.name, line.probs, inside, up, line.style, 2, steps)
-        end = float(up(line.probs[last], picture.log_odds[last]))
-        ends.append((line.name, end, line.style.color))
-    quiet(
-        fig, height, alt=_alt(picture, lines), title=title, left=72 if scale == "logit" else 52
-    )  # 0.000001 is long
+            curves.append(curve(f"{line.name} {name}", probs, thin, 1, "hvh"))
+        shape = "hvh" if steps else "linear"
+        curves.append(curve(line.name, line.probs, line.style, 2, shape))
+    hover = "raw {raw_probability:.3r} (log-odds {log_odds:.3r})"
+    ends = draw_curves(fig, curves, ("log_odds", "probability"), hover=hover)
+    colors = {"truth": TRUTH} | {line.name: line.style.color for line in lines}
+    ends = [(name, y, colors[name]) for name, y, _ in ends if name in colors]
+    left = 72 if scale == "logit" else 52  # 0.000001 is long
+    quiet(fig, height, alt=_alt(picture, lines), left=left)
     name = label(picture.class_name)
     groups = [
         Counted(name, picture.positives, POSITIVE, "rows of the class"),
@@ -209,30 +214,6 @@ def _map_limits(levels: Sequence[tuple[Floats, Floats]], scale: MapScale) -> Lim
     if scale == "change":
         return span(*(100 * (probs - sigmoid(at)) for probs, at in levels), pad=0.08, least=0.5)
     return probability_limits(np.concatenate([probs for probs, _ in levels]), scale)
-
-
-def _draw_map(
-    fig: go.Figure,
-    picture: MapPicture,
-    name: str,
-    probs: Floats,
-    inside: Any,
-    up: Any,
-    style: Style,
-    width: float,
-    steps: bool,
-) -> None:
-    log_odds = picture.log_odds[inside]
-    probs = probs[inside]
-    hover = carry(
-        f"{plain(name)}: {{probability:.3r}}<br>raw {{raw_probability:.3r}} (log-odds {{log_odds:.3r}})",
-        log_odds=log_odds,
-        raw_probability=sigmoid(log_odds),
-        probability=probs,
-    )
-    shape = "hvh" if steps else "linear"
-    x, y = picture.axis.place(log_odds), up(probs, log_odds)
-    draw_line(fig, x, y, style, name, hover, width=width, shape=shape)
 
 
 def _draw_posterior(

@@ -40,7 +40,7 @@ def e_value_chart(tests: SequentialTests, style: Style) -> go.Figure:
     more = {"batch": _names(tests)}
     raised = "" if tests.alarm is None else f", alarm at batch {tests.alarm + 1}"
     fig = line_chart(
-        [Curve("e-value", Style(style.color), at, e_value, more=more, drawn=drawn)],
+        [Curve("e-value", Style(style.color), at, e_value, more=more, at=(at, drawn))],
         ("number", "e_value"),
         _batch_axis(tests),
         {**log_axis(*span(np.log10(drawn), [-1.0, 2.0], pad=0.04)), "title_text": "e-value"},

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from calib.diagnostics.gaps import GroupGaps
     from calib.diagnostics.histograms import ConfidenceHistogram
     from calib.diagnostics.over_under import OverUnder, TheoremOne
-    from calib.metrics.bootstrap import Interval
 
 
 Row = tuple[str, "OverUnder", Style]
@@ -57,7 +56,9 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     """
     fig = go.Figure()
     labels = []
-    _reference_line(fig, rows, [result.ratio for _, result, _ in rows])
+    first = rows[0][1].ratio.value if rows else np.nan
+    if np.isfinite(first):
+        line_through_rows(fig, first, len(rows), Style(rows[0][2].color))
     for place, (name, result, style) in enumerate(rows):
         ratio, odds = result.ratio, result.odds
         defined = np.isfinite(ratio.value)
@@ -72,8 +73,14 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
             draw_marks(fig, *at, Style(GUIDE), f"{name}, odds", told, **tick)
         if defined:
             _way(fig, odds.value, ratio.value, place, style)
-            times = f"{three_digits(result.ratio_over_odds.value)} times the odds"
-            draw_row(fig, place, ratio, style, name, _hover(name, "o / u", ratio, times))
+            carried = carry(
+                f"{plain(name)}<br>o / u {{value:.3r}} ({{low:.3r}} to {{high:.3r}})<br>"
+                f"{three_digits(result.ratio_over_odds.value)} times the odds",
+                value=[ratio.value],
+                low=[ratio.low],
+                high=[ratio.high],
+            )
+            draw_row(fig, place, ratio, style, name, carried)
     alt = f"Ratio o / u beside the odds it should equal. {join_named({row.name: row.note for row in labels})}."
     frame_rows(fig, labels, alt=alt, title="Ratio o / u")
     ends = np.array([[result.ratio, result.odds] for _, result, _ in rows])
@@ -83,19 +90,6 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     title = f"o / u   ( | {view.wording.odds_label})"
     set_x(fig, **log_axis(low - pad, high + pad), title_text=title)
     return fig
-
-
-def _hover(name: str, word: str, value: Interval, more: str) -> dict[str, Any]:
-    columns = {"value": [value.value], "low": [value.low], "high": [value.high]}
-    return carry(
-        f"{plain(name)}<br>{word} {{value:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{more}", **columns
-    )
-
-
-def _reference_line(fig: go.Figure, rows: Sequence[Row], values: Sequence[Interval]) -> None:
-    """The first method's value through all rows."""
-    if rows and np.isfinite(values[0].value):
-        line_through_rows(fig, values[0].value, len(rows), Style(rows[0][2].color))
 
 
 def _way(fig: go.Figure, start: float, end: float, place: int, style: Style) -> None:
@@ -201,9 +195,9 @@ def _draw_gaps(
             **{column: getattr(gaps, column)[groups] for column in (*columns, "over", "under")},
             adds=gaps.contribution[groups],
         )
-        points = 100 * (np.where(gaps.rows, gaps.share, 0.0) if kind == "band" else 1.0)
+        points = 100 * (gaps.share if kind == "band" else 1.0)
         ends = (gaps.gap, gaps.gap_low, gaps.gap_high)
-        gap, low, high = ((points * np.where(gaps.rows, end, 0.0))[groups] for end in ends)
+        gap, low, high = ((points * end)[groups] for end in ends)
         look: dict[str, Any] = {"size": 7 if offset < 0 else 9, "text": list(map(plain, names))}
         bars = whiskers(gap, low, high, style.color)
         y = np.arange(len(labels)) + DROP + offset
@@ -235,11 +229,11 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]]) -> go.Figure:
             places,
             theorem.chain,
             more={"quantity": LINKS},
-            drawn=np.maximum(theorem.chain, _LEAST),
+            at=(places, np.maximum(theorem.chain, _LEAST)),
         )
         for name, theorem, style in chains
     ]
-    ends = span(*(np.log10(curve.drawn) for curve in curves), pad=0.06, least=0.1)
+    ends = span(*(np.log10(np.maximum(curve.y, _LEAST)) for curve in curves), pad=0.06, least=0.1)
     x_axis = {"range": span(places), "tickvals": places, "ticktext": LINKS}
     return line_chart(
         curves,

@@ -33,7 +33,7 @@ from calib.plots.axes import (
     probability_limits,
     regrid,
 )
-from calib.plots.lines import Curve, line_chart
+from calib.plots.lines import Curve, draw_curves, line_chart
 from calib.plots.style import (
     DOTTED,
     FRAME,
@@ -313,13 +313,11 @@ class Square:
         x, y = line.confidence, line.accuracy
         low, high = self.limits
         inside = (x >= low) & (x <= high) & (y >= low) & (y <= high)
-        hover = carry(
-            f"isotonic: {{rows:,d}} rows of a step{self._hover(self.predicted)}",
-            **{self.predicted: x, self.observed: y},
-            rows=line.count,
-        )
-        drawn = np.where(inside, self.place(y), np.nan)
-        draw_line(self.fig, self.place(x), drawn, Style(style.color), trace, hover, width=width)
+        places = self.place(x), np.where(inside, self.place(y), np.nan)
+        more = {"rows": line.count}
+        curve = Curve(trace, Style(style.color), x, y, more=more, at=places, width=width)
+        hover = f"{self.predicted} {{{self.predicted}:.3r}}<br>{{rows:,d}} rows of a step"
+        draw_curves(self.fig, [curve], (self.predicted, self.observed), hover=hover)
 
     def _hover(self, predicted: str) -> str:
         """Lines of a hover with both means."""

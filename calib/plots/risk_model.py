@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import EVENT, View
 from calib.metrics.risk_panel import RiskCurve
-from calib.plots.annotations import carry, draw_line, fill_between, write
+from calib.plots.annotations import fill_between, write
 from calib.plots.axes import Scale, probability_limits
+from calib.plots.lines import Curve, draw_curves
 from calib.plots.reliability import RARE, SIDE, Square, axis_title, diagram_height
 from calib.plots.style import Limits, Style, fade, key_entry, quiet, three_digits
 
@@ -64,13 +65,9 @@ def risk_model_diagram(
     x, y, low, high = map(square.place, (curve.risk, curve.spline, curve.low, curve.high))
     fill_between(fig, x, low, high, fade(style.color, 0.18))
     square.draw_diagonal()
-    hover = carry(
-        f"spline<br>{predicted} {{{predicted}:.3r}}<br>{observed} {{{observed}:.3r}} ({{low:.3r}} to {{high:.3r}})",
-        **{predicted: curve.risk, observed: curve.spline},
-        low=curve.low,
-        high=curve.high,
-    )
-    draw_line(fig, x, y, Style(style.color), "spline", hover, width=2.2)
+    band = curve.low, curve.high
+    spline = Curve("spline", Style(style.color), curve.risk, curve.spline, band, at=(x, y))
+    draw_curves(fig, [spline], (predicted, observed))
     events = float(curve.with_event.sum())
     others = float(curve.without.sum())
     quiet(

@@ -359,7 +359,7 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
         picture = map_picture(name, kind, grid, log_odds, positives, seen)
         lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]
         known = None if posterior is None else (posterior, GP)
-        figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, title=name)
+        figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known)
     if posterior is not None:
         draws = prior_draws(1, posterior, data={"logits": two, "labels": labels})
         bounds = (("lower", draws.lower, GP), (name, draws.upper, GP))
