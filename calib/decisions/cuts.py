@@ -148,7 +148,6 @@ def event_decision(
     goal: Goal,
     weights: Any = None,
     clusters: Any = None,
-    random_state: int = 0,
 ) -> EventDecision:
     """Choose a cut and judge it on held-out rows.
 
@@ -168,8 +167,6 @@ def event_decision(
         What decides about the cut.
     weights, clusters : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.net_benefit`.
-    random_state : int, default 0
-        Seed of the halves.
 
     Returns
     -------
@@ -196,7 +193,7 @@ def event_decision(
     judged: Ints = np.arange(len(predicted))
     chosen = judged[:0]
     if goal.basis in SEARCHED:
-        chosen, judged = split_rows(observed.astype(np.int64), 0.5, None, random_state, clusters)
+        chosen, judged = split_rows(observed.astype(np.int64), 0.5, None, 0, clusters)
     weight = check_weights(weights, len(predicted))
     cluster = unit if clustered else None
 
@@ -211,9 +208,7 @@ def event_decision(
         cut, cut_of_raw = (
             cut_for(goal, each, observed, weight, cluster) for each in (predicted, before)
         )
-        acts, acts_of_raw = (
-            highest_rows(each, weight, goal.value, random_state) for each in (predicted, before)
-        )
+        acts, acts_of_raw = (highest_rows(each, weight, goal.value) for each in (predicted, before))
         lowest = float(
             predicted[acts].min(initial=predicted.max())
         )  # rows are taken whole, so that the last may not fit
@@ -268,7 +263,6 @@ def cut_for(
     labels: Bools,
     weights: Any = None,
     clusters: Any = None,
-    random_state: int = 0,
 ) -> Interval:
     """The cut of a goal on some rows; one that rows choose has percentiles of the cuts of resamples."""
     if goal.basis in ("costs", "threshold"):
@@ -302,13 +296,11 @@ def cut_for(
             f"No threshold has a precision of {goal.value:g} on these rows: the highest is {highest:.4g}. Ask for "
             "less, or choose a threshold from costs."
         )
-    draws = [
-        chosen(times[order]) for times in resampled(len(probs), clusters, N_RESAMPLES, random_state)
-    ]
+    draws = [chosen(times[order]) for times in resampled(len(probs), clusters, N_RESAMPLES, 0)]
     return interval_of_draws(cut, np.array(draws))
 
 
-def highest_rows(probs: Floats, weights: Any, share: float, random_state: int) -> Bools:
+def highest_rows(probs: Floats, weights: Any, share: float, random_state: int = 0) -> Bools:
     """The rows that a capacity takes; the order of the rows could tell their labels, so that ties are drawn."""
     weights = np.ones(len(probs)) if weights is None else weights
     drawn = np.random.default_rng(random_state).permutation(len(probs))
@@ -322,8 +314,5 @@ def highest_rows(probs: Floats, weights: Any, share: float, random_state: int) -
 def _same_for_all(labels: Bools, costs: Costs, weights: Any) -> tuple[Bools, bool]:
     """The action that costs least if all rows have the same one, (n,), and whether that is to act."""
     rate = weighted_mean(labels, weights)
-    true_negative, miss, alarm, true_positive = costs.of_kinds
-    acting = (1.0 - rate) * alarm + rate * true_positive < (
-        1.0 - rate
-    ) * true_negative + rate * miss
+    acting = (1.0 - rate) * costs.false_alarm < rate * costs.miss
     return np.full(len(labels), acting), bool(acting)

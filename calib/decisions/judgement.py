@@ -66,23 +66,19 @@ def fit_and_judge(
     test: Predictions,
     fit: Callable[[Predictions], Made],
     judge: Callable[[Made, Predictions], Found],
-    part: float | int = 0.5,
-    random_state: int = 0,
 ) -> Judged[Made, Found]:
-    """Fit a decision on one part of the test rows, and judge it on the other.
+    """Fit a decision on one half of the test rows, and judge it on the other.
+
+    The halves are drawn with a fixed seed, stratified by label, and of whole clusters.
 
     Parameters
     ----------
     test : Predictions
         Rows that the calibrator has not seen.
     fit : callable
-        Called with the rows of one part; returns the decision.
+        Called with the rows of one half; returns the decision.
     judge : callable
-        Called with the decision and the rows of the other part.
-    part : float or int, default 0.5
-        Fraction or count of the rows to fit on; drawn seeded and stratified by label, and of whole clusters.
-    random_state : int, default 0
-        Seed of the draw.
+        Called with the decision and the rows of the other half.
 
     Returns
     -------
@@ -92,7 +88,7 @@ def fit_and_judge(
     Raises
     ------
     DataError
-        If a part would be empty, or there are fewer than four clusters.
+        If a half would be empty, or there are fewer than four clusters.
 
     Examples
     --------
@@ -110,13 +106,13 @@ def fit_and_judge(
     >>> round(judged.found.coverage.value, 2)
     0.93
     """
-    decision, judgement = test.split(part, random_state)
+    decision, judgement = test.split(0.5)
     made = fit(decision)
     clustered = drawn_units(len(test), test.clusters)[2]
     return Judged(made, judge(made, judgement), len(decision), len(judgement), clustered)
 
 
-def independent_rows(data: Predictions, random_state: int = 0) -> Predictions:
+def independent_rows(data: Predictions) -> Predictions:
     """One random row of each cluster; all rows where there are no clusters.
 
     Guarantees are of exchangeable rows, and rows of one cluster are not (Dunn, Wasserman and Ramdas 2023, section 3).
@@ -125,7 +121,7 @@ def independent_rows(data: Predictions, random_state: int = 0) -> Predictions:
     unit, n_units, clustered = drawn_units(len(data), data.clusters)
     if not clustered:
         return data
-    order = np.random.default_rng(random_state).permutation(len(data))
+    order = np.random.default_rng(0).permutation(len(data))
     first = np.full(n_units, -1)
     first[unit[order[::-1]]] = order[::-1]  # the last that is written is the first of the order
     return data.take(np.sort(first))
@@ -168,7 +164,6 @@ def certify(
     calibration: Predictions,
     risk: float = 0.05,
     delta: float = 0.05,
-    random_state: int = 0,
 ) -> Guarantee:
     """Certify a threshold of the confidence: error among answers at most ``risk``, with confidence 1 - ``delta``.
 
@@ -185,8 +180,6 @@ def certify(
         Other rows, such as its own, whose confidences give the thresholds; their labels are not used.
     risk, delta : float, default 0.05
         Error among answers at most ``risk``, with confidence 1 - ``delta``.
-    random_state : int, default 0
-        Seed of the rows of clusters.
 
     Returns
     -------
@@ -202,7 +195,7 @@ def certify(
     >>> round(found.rule.threshold, 2)
     0.68
     """
-    tested = Evaluation.from_predictions(calibrator, independent_rows(decision, random_state))
+    tested = Evaluation.from_predictions(calibrator, independent_rows(decision))
     others = Evaluation.from_predictions(calibrator, calibration).confidence
     found = certified_threshold(tested.confidence, tested.correct, others, risk, delta)
     return replace(found, clustered=drawn_units(len(decision), decision.clusters)[2])

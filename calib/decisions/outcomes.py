@@ -11,25 +11,22 @@ from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_event
-from calib.metrics.estimate import Shares, rows_by_correlation, share_of_rows, shares_of_rows
-from calib.numerics import LARGEST, Floats
+from calib.metrics.estimate import rows_by_correlation, share_of_rows, shares_of_rows
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Cost of each outcome, in any unit; the least of a row's possible costs need not be 0.
+    """Cost of each error more than of the right action for the same row, in any unit.
 
     Attributes
     ----------
     false_alarm, miss : float
         Acting without an event, and not acting on one.
-    true_negative, true_positive : float
-        Not acting without an event, and acting on one.
 
     Raises
     ------
     CalibrationError
-        Unless an error costs more than the right action for the same row, both ways.
+        Unless both are above 0: an error that costs nothing needs no threshold.
 
     Examples
     --------
@@ -39,30 +36,15 @@ class Costs:
 
     false_alarm: float
     miss: float
-    true_negative: float = 0.0
-    true_positive: float = 0.0
 
     def __post_init__(self) -> None:
         for name, cost in vars(self).items():
-            check_number(name, cost, -LARGEST, LARGEST)
-        if min(self.false_alarm - self.true_negative, self.miss - self.true_positive) <= 0:
-            raise CalibrationError(
-                f"A false alarm must cost more than a true negative (here {self.false_alarm:g} and "
-                f"{self.true_negative:g}) and a miss more than a true positive ({self.miss:g} and "
-                f"{self.true_positive:g}); otherwise one action is always best and there is no threshold."
-            )
+            check_number(name, cost, 0, ends=False)
 
     @property
     def cut(self) -> float:
-        """``(c_FP - c_TN) / (c_FP - c_TN + c_FN - c_TP)`` (Elkan 2001, equation 2); for calibrated probabilities."""
-        alarm = self.false_alarm - self.true_negative
-        miss = self.miss - self.true_positive
-        return alarm / (alarm + miss)
-
-    @property
-    def of_kinds(self) -> Floats:
-        """Costs of true negatives, misses, false alarms and true positives, (4,)."""
-        return np.array([self.true_negative, self.miss, self.false_alarm, self.true_positive])
+        """``false_alarm / (false_alarm + miss)`` (Elkan 2001, equation 2); for calibrated probabilities."""
+        return self.false_alarm / (self.false_alarm + self.miss)
 
 
 @dataclass(frozen=True)
@@ -71,7 +53,7 @@ class Outcome:
 
     Attributes
     ----------
-    true_positives, false_positives, misses, true_negatives : Interval
+    true_positives, false_positives, misses : Interval
         Rows of each kind, of 1,000 rows.
     acted : Interval
         Rows acted on, of 1,000 rows.
@@ -79,18 +61,17 @@ class Outcome:
         Share of the events that are acted on.
     precision : Interval
         Share of the rows acted on that have the event.
-    cost : Interval or None
-        Mean cost of a row; None where no costs were given.
+    cost : Interval
+        Mean cost of a row.
     """
 
     true_positives: Interval
     false_positives: Interval
     misses: Interval
-    true_negatives: Interval
     acted: Interval
     recall: Interval
     precision: Interval
-    cost: Interval | None = None
+    cost: Interval
 
 
 @dataclass(frozen=True)
@@ -101,29 +82,24 @@ class Change:
     ----------
     changed : Interval
         Share of rows whose action changes.
-    newly_acted, no_longer_acted : Interval
-        Its two parts, of 1,000 rows.
     saved : Interval
         Mean cost of a row by the old rule minus that by the new one; above 0 the new rule is cheaper.
     """
 
     changed: Interval
-    newly_acted: Interval
-    no_longer_acted: Interval
     saved: Interval
 
 
 def outcome_of(
     acts: Any,
     labels: Any,
-    costs: Costs | None = None,
+    costs: Costs,
     weights: Any = None,
     clusters: Any = None,
-    level: float = 0.95,
 ) -> Outcome:
     """Evaluate acting on these rows, in counts of 1,000, shares and cost.
 
-    Intervals are those of :class:`calib.metrics.estimate.Shares`; recall and precision have Wilson's among the
+    95 % intervals are those of :class:`calib.metrics.estimate.Shares`; recall and precision have Wilson's among the
     events and among the rows acted on.
 
     Parameters
@@ -132,12 +108,10 @@ def outcome_of(
         Whether each row is acted on.
     labels : array_like of shape (n,)
         1 where the event happened, 0 elsewhere.
-    costs : Costs or None, default None
-        Cost of each outcome; without them there is no cost.
+    costs : Costs
+        Cost of each error.
     weights, clusters : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.net_benefit`.
-    level : float, default 0.95
-        Coverage of the intervals.
 
     Returns
     -------
@@ -147,27 +121,24 @@ def outcome_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.decisions import outcome_of
+    >>> from calib.decisions import Costs, outcome_of
     >>> risk, happened = np.tile([0.9, 0.8, 0.3, 0.1], 50), np.tile([1, 0, 1, 0], 50)
-    >>> found = outcome_of(risk >= 0.5, happened)
+    >>> found = outcome_of(risk >= 0.5, happened, Costs(false_alarm=1, miss=1))
     >>> round(found.recall.value, 3), round(found.precision.value, 3)
     (0.5, 0.5)
     """
     acted, observed = _check_acts(acts, labels)
-    table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
+    table = np.column_stack([np.eye(4)[:, 1:], [0, 0, 1, 1]])
     shares = shares_of_rows(2 * acted + observed, table, weights, clusters)
-    negatives, misses, alarms, positives, acting = (
-        _of_thousand(shares.of_share(k, level)) for k in range(5)
-    )
+    misses, alarms, positives, acting = (_of_thousand(shares.of_share(k)) for k in range(4))
     return Outcome(
         positives,
         alarms,
         misses,
-        negatives,
         acting,
-        recall=_share_among(observed, acted, weights, clusters, level),
-        precision=_share_among(acted, observed, weights, clusters, level),
-        cost=None if costs is None else _cost(shares, costs, level),
+        recall=_share_among(observed, acted, weights, clusters),
+        precision=_share_among(acted, observed, weights, clusters),
+        cost=shares.of_combination([costs.miss, costs.false_alarm, 0, 0]),
     )
 
 
@@ -178,7 +149,6 @@ def change(
     costs: Costs,
     weights: Any = None,
     clusters: Any = None,
-    level: float = 0.95,
 ) -> Change:
     """Compare a new rule with an old one: today's cut, or the raw probability at the same cut.
 
@@ -200,16 +170,14 @@ def change(
     labels : array_like of shape (n,)
         1 where the event happened, 0 elsewhere.
     costs : Costs
-        Cost of each outcome.
+        Cost of each error.
     weights, clusters : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.net_benefit`.
-    level : float, default 0.95
-        Coverage of the intervals.
 
     Returns
     -------
     Change
-        With paired intervals.
+        With paired 95 % intervals.
 
     Examples
     --------
@@ -223,18 +191,14 @@ def change(
     new = acted & ~old
     gone = old & ~acted
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + observed
-    groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
     changes, events = (share_of_rows(hit, weights, clusters) for hit in (new | gone, observed))
-    patterns = np.column_stack([np.eye(6)[:, 2:], groups])
+    patterns = np.column_stack([np.eye(6)[:, 2:], [0, 0, 1, 1, 1, 1]])
     shares = shares_of_rows(cell, patterns, weights, clusters, (changes, events))
-    negative, miss, alarm, positive = costs.of_kinds
-    factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
-    saved = shares.of_combination(factors, level)
-    changed, newly, no_longer = (
-        replace(shares, most=rows_by_correlation(hit, weights, clusters)).of_share(k, level)
-        for k, hit in enumerate((new | gone, new, gone), start=4)
+    saved = shares.of_combination(
+        [-costs.false_alarm, costs.miss, costs.false_alarm, -costs.miss, 0]
     )
-    return Change(changed, _of_thousand(newly), _of_thousand(no_longer), saved)
+    most = rows_by_correlation(new | gone, weights, clusters)
+    return Change(replace(shares, most=most).of_share(4), saved)
 
 
 def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
@@ -251,19 +215,9 @@ def _of_thousand(share: Interval) -> Interval:
     return Interval(*(1000.0 * part for part in share))
 
 
-def _share_among(rows: Bools, right: Bools, weights: Any, clusters: Any, level: float) -> Interval:
+def _share_among(rows: Bools, right: Bools, weights: Any, clusters: Any) -> Interval:
     """Share of some rows that have a property, with its interval; NaN among no rows."""
     weight, cluster = (None if of is None else np.asarray(of)[rows] for of in (weights, clusters))
     if not rows.any() or (weight is not None and not weight.any()):
         return UNKNOWN
-    return share_of_rows(right[rows], weight, cluster).of_share(0, level)
-
-
-def _cost(shares: Shares, costs: Costs, level: float) -> Interval:
-    """Mean cost of a row, from the shares of true negatives, misses, false alarms and true positives.
-
-    What every row costs at least is added after the interval is taken: it is certain.
-    """
-    least = costs.of_kinds.min()
-    factors = np.append(costs.of_kinds - least, np.zeros(len(shares.value) - 4))
-    return Interval(*(float(part + least) for part in shares.of_combination(factors, level)))
+    return share_of_rows(right[rows], weight, cluster).of_share(0)

@@ -144,13 +144,10 @@ def estimate_rate(
     new_probs: Any,
     *,
     clusters: Any = None,
-    new_clusters: Any = None,
     weights: Any = None,
-    level: float = 0.95,
     n_resamples: int = 400,
-    random_state: int = 0,
 ) -> NewRate:
-    """Rate of an event among rows without labels, with an interval that holds what the calibrator does not know.
+    """Rate of an event among rows without labels, with a 95 % interval that holds what the calibrator does not know.
 
     The probabilities are calibrated on the rows with labels, by a slope and an intercept of the log-odds (Platt); the
     new rate is :func:`likeliest_rate` of the new rows.
@@ -165,19 +162,13 @@ def estimate_rate(
     labels : array_like of shape (n,)
         1 where the event happened, 0 elsewhere.
     new_probs : array_like of shape (m,)
-        Raw probabilities of the new rows, by the same model.
+        Raw probabilities of the new rows, by the same model; they count as independent.
     clusters : array_like of shape (n,) or None, default None
         What calibration rows that belong together share; they are drawn together.
-    new_clusters : array_like of shape (m,) or None, default None
-        The same of the new rows.
     weights : array_like of shape (n,) or None, default None
         How much each calibration row counts: the inverse of its probability to be sampled. The new rows count alike.
-    level : float, default 0.95
-        Coverage of the interval.
     n_resamples : int, default 400
         Resamples of the bootstrap.
-    random_state : int, default 0
-        Seed of the bootstrap.
 
     Returns
     -------
@@ -218,16 +209,15 @@ def estimate_rate(
         return likeliest_rate(sigmoid(intercept + slope * new_score), old, counts)
 
     draws = []
-    old_draws = resampled(len(predicted), clusters, n_resamples, random_state)
-    for old, counts in zip(
-        old_draws, resampled(len(new), new_clusters, n_resamples, random_state + 1), strict=True
-    ):
+    old_draws = resampled(len(predicted), clusters, n_resamples, 0)
+    new_draws = resampled(len(new), None, n_resamples, 1)
+    for old, counts in zip(old_draws, new_draws, strict=True):
         rows = np.repeat(np.arange(len(predicted)), old)
         if (
             0 < observed[rows].sum() < len(rows)
         ):  # with few events some resamples have none, and tell nothing
             draws.append(rate_of(rows, counts))
-    rate = interval_of_draws(rate_of(slice(None)), np.array(draws), level, 0.0, 1.0)
+    rate = interval_of_draws(rate_of(slice(None)), np.array(draws), low=0.0, high=1.0)
     return NewRate(rate, len(new))
 
 

@@ -23,13 +23,12 @@ def recalibrated_cut(
     threshold: float,
     weights: Any = None,
     clusters: Any = None,
-    level: float = 0.95,
 ) -> Interval:
     """The cut on the raw probability that is the same as a threshold of the calibrated one.
 
     It is ``expit((logit t - intercept) / slope)`` of the logistic recalibration ``logit P(event) = intercept + slope
-    logit p`` (Cox 1958). The interval is by the delta method, on log-odds. The covariance is the inverse of the Fisher
-    information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)``, and with
+    logit p`` (Cox 1958). The 95 % interval is by the delta method, on log-odds. The covariance is the inverse of the
+    Fisher information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)``, and with
     fewer than 40 that have each outcome Student's t. On 2,000 simulated loans the interval was less than half as wide
     as that of the cut that cost least on these rows, both with 95.5 % coverage in 200 runs.
 
@@ -43,8 +42,6 @@ def recalibrated_cut(
         Threshold of the calibrated probability, for instance :attr:`calib.decisions.outcomes.Costs.cut`.
     weights, clusters : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.net_benefit`.
-    level : float, default 0.95
-        Coverage of the interval.
 
     Returns
     -------
@@ -82,7 +79,7 @@ def recalibrated_cut(
     covariance = fit.model_cov if rows.is_simple else fit.estimate.covariance
     at = (np.log(threshold / (1.0 - threshold)) - a) / b
     gradient = -np.array([1.0, at]) / b
-    half = fit.estimate.critical(level) * float(np.sqrt(gradient @ covariance @ gradient))
+    half = fit.estimate.critical() * float(np.sqrt(gradient @ covariance @ gradient))
     low, value, high = sigmoid(np.array([at - half, at, at + half]))
     return Interval(float(value), float(low), float(high))
 

@@ -92,8 +92,6 @@ class EventCut(Rule):
         Probability from 0 to 1.
     column : int
         Class that is the event, 0 or 1.
-    actions : tuple of str
-        Names of the actions 0, below the cut, and 1.
 
     Examples
     --------
@@ -103,7 +101,6 @@ class EventCut(Rule):
 
     cut: float
     column: int = 1
-    actions: tuple[str, str] = ("do not act", "act")
 
     name: ClassVar[str] = "cut"
 
@@ -111,11 +108,6 @@ class EventCut(Rule):
         super().__post_init__()
         check_number("cut", self.cut, 0, 1)
         check_number("column", self.column, 0, 1, whole=True)
-        texts = isinstance(self.actions, (tuple, list)) and all(
-            isinstance(action, str) for action in self.actions
-        )
-        if not texts or len(self.actions) != 2:
-            raise CalibrationError("actions must be 2 texts.")
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut.
@@ -142,12 +134,13 @@ class EventCut(Rule):
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """Describe the rule in a sentence."""
-        act = f"{self.actions[1]} where the probability of {class_names[self.column]} is at least {self.cut:.6g}"
-        return f"{act}, {self.actions[0]} elsewhere."
+        return (
+            f"Act where the probability of {class_names[self.column]} is at least {self.cut:.6g}."
+        )
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
         """Name of each action."""
-        return tuple(self.actions)
+        return ("do not act", "act")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -314,7 +307,7 @@ def _without(kind: str, gives_probabilities: bool) -> str:
 
 
 def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
-    """A decision of the fields in a file, whose lists become tuples."""
+    """A decision of the fields in a file."""
     if not isinstance(values, Mapping):
         raise unusable(f"a decision is recorded by its fields' names; got {short_repr(values)}")
     expected = {each.name: each.default for each in fields(cls)}  # type: ignore[arg-type]
@@ -327,12 +320,7 @@ def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
     ]:
         raise unusable(f"a decision is recorded without {', '.join(missing)}")
     try:
-        return cls(
-            **{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in values.items()
-            }
-        )
+        return cls(**values)
     except (TypeError, CalibrationError) as error:
         raise unusable(
             f"a decision cannot be made of its fields: {str(error).rstrip('.')}"

@@ -56,12 +56,10 @@ def rows_for_o_e(rate: float, width: float) -> float:
     return (1.0 - rate) / (rate * (asinh(width / 2.0) / Z) ** 2)
 
 
-def rows_for_slope(
-    probs: Floats, width: float, intercept: float = 0.0, slope: float = 1.0
-) -> float:
-    """From the Fisher information of the logistic recalibration that is expected, averaged over the log-odds."""
+def rows_for_slope(probs: Floats, width: float) -> float:
+    """From the Fisher information of a recalibration with a slope of 1, averaged over the log-odds."""
     score = log_odds_of(probs)
-    chance = sigmoid(intercept + slope * score)
+    chance = sigmoid(score)
     weight = chance * (1.0 - chance)
     centre = weight @ score / max(weight.sum(), 1e-300)
     information = float(np.mean(weight * (score - centre) ** 2))

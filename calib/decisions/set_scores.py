@@ -10,7 +10,6 @@ import numpy as np
 from calib.base import groups_for, is_pairs
 from calib.decisions.conformal import PredictionSets, conformal_sets, quantile_rank
 from calib.decisions.judgement import (
-    LEVEL,
     Judged,
     fit_and_judge,
     independent_rows,
@@ -78,7 +77,6 @@ def fit_sets(
     alpha: float = 0.1,
     *,
     per_class: bool = False,
-    random_state: int = 0,
 ) -> PredictionSets:
     """Prediction sets of a calibrator from rows that it has not seen; one row of each cluster where there are clusters.
 
@@ -94,8 +92,6 @@ def fit_sets(
         Sets hold the label with a probability of at least 1 - alpha.
     per_class : bool, default False
         One quantile for each class, as in :func:`conformal_sets`.
-    random_state : int, default 0
-        Seed of the rows of clusters.
 
     Returns
     -------
@@ -117,7 +113,7 @@ def fit_sets(
     True
     """
     _check_has_sets(calibrator, data)
-    rows = independent_rows(data, random_state)
+    rows = independent_rows(data)
     return conformal_sets(
         calibrator.probs_from_logits(rows.logits, groups_for(calibrator, rows)),
         rows.labels,
@@ -128,10 +124,8 @@ def fit_sets(
     )
 
 
-def judge_sets(
-    calibrator: Any, sets: PredictionSets, data: Predictions, level: float = LEVEL
-) -> SetScores:
-    """Coverage and size of sets on rows that neither they nor the calibrator were fitted on, with intervals.
+def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions) -> SetScores:
+    """Coverage and size of sets on rows that neither they nor the calibrator were fitted on, with 95 % intervals.
 
     Shares have Wilson intervals, of as many independent rows as clusters and weights are worth; the mean size has
     that of a mean, of whole clusters.
@@ -144,8 +138,6 @@ def judge_sets(
         Fitted with this calibrator.
     data : Predictions
         Labelled rows that neither has seen.
-    level : float, default 0.95
-        Coverage of the intervals.
 
     Returns
     -------
@@ -185,17 +177,17 @@ def judge_sets(
     simple = weights is None and not drawn_units(n, data.clusters)[2]
     expected = None
     if simple and not sets.per_class and not sets.top_alone:
-        expected = coverage_range(sets.n_rows, n, sets.alpha, level)
+        expected = coverage_range(sets.n_rows, n, sets.alpha)
     return SetScores(
         covered,
         size,
-        share_of(covered, data.clusters, level, weights),
-        mean_of(size, data.clusters, level, weights),
-        share_of(size == 1, data.clusters, level, weights),
+        share_of(covered, data.clusters, weights=weights),
+        mean_of(size, data.clusters, weights=weights),
+        share_of(size == 1, data.clusters, weights=weights),
         expected,
         np.bincount(data.labels, minlength=n_classes),
         class_coverage,
-        *wilson_interval(np.nan_to_num(class_coverage) * worth, worth, level),
+        *wilson_interval(np.nan_to_num(class_coverage) * worth, worth),
         np.bincount(size, weight, n_classes + 1).astype(float),
         data.clusters,
         weights,
@@ -213,18 +205,18 @@ def fit_and_judge_sets(
     )
 
 
-def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> dict[str, Interval]:
+def sets_change(before: SetScores, after: SetScores) -> dict[str, Interval]:
     """Return the "mean size" and "coverage" after less before, on the same rows, paired."""
     size = after.size - before.size
     covered = after.covered.astype(int) - before.covered
     return {
-        "mean size": mean_of(size, after.clusters, level, after.weights),
-        "coverage": mean_of(covered, after.clusters, level, after.weights),
+        "mean size": mean_of(size, after.clusters, weights=after.weights),
+        "coverage": mean_of(covered, after.clusters, weights=after.weights),
     }
 
 
-def coverage_range(n: int, m: int, alpha: float, level: float = LEVEL) -> tuple[float, float]:
-    """Central range of the coverage among m rows of sets that were fitted on n, all exchangeable.
+def coverage_range(n: int, m: int, alpha: float) -> tuple[float, float]:
+    """Central 95 % range of the coverage among m rows of sets that were fitted on n, all exchangeable.
 
     The number of covered rows is BetaBinomial(m, k, n + 1 - k), with the rank k of the quantile (Vovk 2012;
     Angelopoulos and Bates 2023, section 3.2). Without ties among scores; with ties coverage is higher.
@@ -239,7 +231,7 @@ def coverage_range(n: int, m: int, alpha: float, level: float = LEVEL) -> tuple[
     rank = quantile_rank(n, alpha)
     if rank > n:
         return 1.0, 1.0
-    low, high = betabinom.ppf([(1.0 - level) / 2.0, (1.0 + level) / 2.0], m, rank, n + 1 - rank) / m
+    low, high = betabinom.ppf([0.025, 0.975], m, rank, n + 1 - rank) / m
     return float(low), float(high)
 
 

@@ -12,7 +12,7 @@ from calib.arrays import check_number, named_columns
 from calib.diagnostics.gaps import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
-from calib.metrics.bootstrap import Interval, check_level, drawn_units
+from calib.metrics.bootstrap import Interval, drawn_units
 from calib.metrics.confidence import target_pair
 from calib.numerics import Floats, Ints
 
@@ -20,6 +20,8 @@ MOST_NUMBERS = 10
 """Different numbers up to which each of a column is a group."""
 PARTS = ((0, 1), (0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (9, 10))
 """Groups of a column of more numbers, between tenths of its rows: fifths, and the tenth at either end."""
+ERROR = 0.05
+"""Probability that any group is reported where none is off."""
 SHARES = (0.8, 0.2)
 """Of the error, for groups of one column and of two, which are so many that more would hardly help them."""
 
@@ -35,15 +37,12 @@ class FoundGroups:
     average : Interval
         The gap of all rows, mean probability minus observed rate, with its own interval.
     n_judged : int
-        Groups that were looked at, for all of which the intervals hold together.
-    level : float
-        Joint coverage of the intervals.
+        Groups that were looked at, for all of which the 95 % intervals hold together.
     """
 
     groups: tuple[GroupGap, ...]
     average: Interval
     n_judged: int
-    level: float
 
     @property
     def sentence(self) -> str:
@@ -57,7 +56,7 @@ class FoundGroups:
             "predicted",
             "observed",
             "points",
-            f"{100 * self.level:g} % joint interval",
+            "95 % joint interval",
         ]
         body = [
             [
@@ -78,11 +77,9 @@ def find_groups(
     labels: Any,
     features: Any,
     *,
-    target: int | None = None,
     clusters: Any = None,
     most: int = 10,
     least_rows: int = 50,
-    level: float = 0.95,
 ) -> FoundGroups:
     """Find the groups of rows in which probabilities are too high or too low.
 
@@ -90,8 +87,8 @@ def find_groups(
     combination of two such groups of two columns. No label chooses them, so that all rows judge each of them.
     The gap of a group is its mean probability minus its observed rate. It has the interval of the rate by Clopper and
     Pearson (1934), which holds also where the rows of a group differ in their probabilities (Hoeffding 1956, theorem
-    4). Four fifths of ``1 - level`` are shared equally by the groups of one column, the rest by those of two
-    (Bonferroni): where no group is off, none is reported with at least this level. Where all rows together are off,
+    4). Of 5 % error four fifths are shared equally by the groups of one column, the rest by those of two (Bonferroni):
+    where no group is off, none is reported with a probability of at least 95 %. Where all rows together are off,
     groups that are off by no more than these are not reported.
 
     With clusters an interval also holds every gap that Student's t-test of the clusters' sums does not reject; these
@@ -106,16 +103,12 @@ def find_groups(
     features : array_like, DataFrame or mapping of str to array_like
         A DataFrame; a mapping of names to (n,) columns; an (n, d) array; or one (n,) column, such as known groups.
         Texts and up to ten different numbers count as values, missing ones as a value of their own.
-    target : int or None, default None
-        One of K classes, for its probability in place of the confidence.
     clusters : array_like of shape (n,) or None, default None
         Value that rows which belong together share, such as a patient.
     most : int, default 10
         Groups that are reported. One that is off only by rows of those before it is left out.
     least_rows : int, default 50
         Rows that a group must have.
-    level : float, default 0.95
-        Joint coverage of the intervals.
 
     Returns
     -------
@@ -139,10 +132,9 @@ def find_groups(
     """
     from scipy.sparse import csc_array, triu
 
-    check_level(level)
     check_number("most", most, 1, whole=True)
     check_number("least_rows", least_rows, 1, whole=True)
-    probability, outcome = target_pair(probs, labels, target)
+    probability, outcome = target_pair(probs, labels, None)
     n = len(probability)
     residual = probability - outcome
     unit, n_units, clustered = drawn_units(n, clusters)
@@ -153,7 +145,7 @@ def find_groups(
         ends = _gaps(len(inside), probability[inside].sum(), outcome[inside].sum(), error, between)
         return Interval(*(float(part) for part in ends))
 
-    average = gap_of(np.arange(n), 1.0 - level)
+    average = gap_of(np.arange(n), ERROR)
     single = [
         (column, label, rows)
         for column, (name, values) in enumerate(_columns(features, n).items())
@@ -189,12 +181,12 @@ def find_groups(
             values[..., several] for values in (first, second, is_single, rows, between)
         )
     if not len(rows):
-        return FoundGroups((), average, 0, level)
+        return FoundGroups((), average, 0)
     predicted, observed = (
         (member.T @ member.multiply(column[:, None]).tocsc()).tocsr()[first, second]
         for column in (probability, outcome)
     )
-    error = (1.0 - level) * np.where(
+    error = ERROR * np.where(
         is_single, SHARES[0] / max(1, is_single.sum()), SHARES[1] / max(1, (~is_single).sum())
     )
     gap, low, high = _gaps(rows, predicted, observed, error, between)
@@ -221,7 +213,7 @@ def find_groups(
         groups.append(
             GroupGap(" and ".join(label for _, label, _ in parts), len(inside), *means, interval)
         )
-    return FoundGroups(tuple(groups), average, len(rows), level)
+    return FoundGroups(tuple(groups), average, len(rows))
 
 
 def _between_clusters(rows: Any, residuals: Any) -> npt.NDArray[Any]:

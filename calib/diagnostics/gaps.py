@@ -152,13 +152,13 @@ def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: fl
     return np.where(degrees > 0, (NormalDist().inv_cdf(upper) / student) ** 2, 1.0)
 
 
-def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
+def by_band(evaluation: Evaluation) -> GroupGaps:
     """Over- and underconfidence in each band of the view; contributions add up to the overall signed gap."""
     predicted, outcome = evaluation.pair
     edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
     band = np.searchsorted(edges[1:-1], predicted, side="right")
-    about = level, evaluation.clusters, evaluation.weights
-    return gaps_by_group(predicted, outcome, band, len(edges) - 1, *about)
+    about: dict[str, Any] = {"clusters": evaluation.clusters, "weights": evaluation.weights}
+    return gaps_by_group(predicted, outcome, band, len(edges) - 1, **about)
 
 
 MOST_NAMED = 3
@@ -244,14 +244,12 @@ class Subgroups:
         rows together.
     enough : whether a group has enough rows to be judged.
     average : gap of all rows, with its own interval.
-    level : joint coverage of the intervals.
     """
 
     names: tuple[str, ...]
     gaps: GroupGaps
     enough: npt.NDArray[np.bool_]
     average: Interval
-    level: float
 
     @property
     def off(self) -> list[GroupGap]:
@@ -291,26 +289,24 @@ def subgroups(
     evaluation: Evaluation,
     groups: Sequence[str] | npt.NDArray[Any],
     least_rows: int = LEAST_ROWS,
-    level: float = 0.95,
 ) -> Subgroups:
     """Judge each group of rows.
 
-    Intervals of the gap are those of :func:`gaps_by_group` at the level ``1 - (1 - level) / m`` for m judged groups
-    (Bonferroni), so that on a calibrated model no group at all is called off in at least ``level`` of cases.
+    Intervals of the gap are those of :func:`gaps_by_group` at the level ``1 - 0.05 / m`` for m judged groups
+    (Bonferroni), so that on a calibrated model no group at all is called off in at least 95 % of cases.
 
     Parameters
     ----------
     evaluation : of one method.
     groups : (n,) name of each row's group.
     least_rows : groups with fewer rows are not judged.
-    level : joint coverage.
     """
     names, group = np.unique(np.asarray(groups), return_inverse=True)
     n_groups = len(names)
     rows = np.bincount(group, minlength=n_groups)
     enough = rows >= max(1, least_rows)
-    joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
+    joint = 1.0 - 0.05 / max(1, int(enough.sum()))
     gaps = gaps_by_group(
         *evaluation.pair, group, n_groups, joint, evaluation.clusters, evaluation.weights
     )
-    return Subgroups(tuple(map(str, names)), gaps, enough, average_gap(evaluation, level), level)
+    return Subgroups(tuple(map(str, names)), gaps, enough, average_gap(evaluation))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, check_level
+from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
@@ -90,12 +90,11 @@ def group_panels(
     weights: Any = None,
     weight_kind: Any = None,
     clusters: Any = None,
-    level: float = 0.95,
 ) -> list[GroupPanel]:
     """The measures of a risk model in each group, with intervals that hold for all groups together.
 
-    Intervals of m judged groups have the level ``1 - (1 - level) / m`` each (Bonferroni), so that in ``level`` of cases
-    no group's interval at all misses its measure; this holds for each measure by itself.
+    Intervals of m judged groups have the level ``1 - 0.05 / m`` each (Bonferroni), so that in 95 % of cases no group's
+    interval at all misses its measure; this holds for each measure by itself.
 
     Parameters
     ----------
@@ -111,8 +110,6 @@ def group_panels(
         As in :func:`calib.metrics.risk_model`.
     clusters : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.risk_model`.
-    level : float, default 0.95
-        Joint coverage.
 
     Returns
     -------
@@ -132,7 +129,6 @@ def group_panels(
     >>> [group.name for group in found if group.off("oe")]
     ['b']
     """
-    check_level(level)
     predicted, observed = check_event(probs, labels)
     names = np.asarray(groups)
     if names.shape != predicted.shape:
@@ -149,7 +145,7 @@ def group_panels(
         *(np.bincount(of_row[part], minlength=len(every)) for part in (observed, ~observed))
     )
     enough = rarer >= LEAST_EVENTS
-    joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
+    joint = 1.0 - 0.05 / max(1, int(enough.sum()))
     panels = []
     for k, name in enumerate(every):
         rows = np.flatnonzero(of_row == k)

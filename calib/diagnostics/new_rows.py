@@ -16,7 +16,7 @@ from calib.diagnostics.shift_data import judge
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import listed, percent, plural, points, points_between, round_percent
+from calib.formatting import listed, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOGIT, Estimate, Rows
@@ -140,10 +140,8 @@ class WithoutLabels:
     view: View = TOP_LABEL
 
 
-def without_labels(
-    now: Evaluation, before: Evaluation | None = None, level: float = 0.95
-) -> WithoutLabels:
-    """The performance to be expected on new rows from their calibrated confidence.
+def without_labels(now: Evaluation, before: Evaluation | None = None) -> WithoutLabels:
+    """The performance to be expected on new rows from their calibrated confidence, with 95 % intervals.
 
     Where labelled rows are known, intercept and slope of the calibrated log-odds are fitted to them first (Cox 1958);
     their covariance (of whole clusters where there are any) enters the intervals by the delta method, beside the
@@ -155,8 +153,6 @@ def without_labels(
         The calibrator on the new rows; its labels are not looked at.
     before : Evaluation or None, default None
         The same calibrator on labelled rows that it was not fitted on.
-    level : float, default 0.95
-        Coverage of the intervals.
 
     Returns
     -------
@@ -189,7 +185,7 @@ def without_labels(
         )
         value = float(np.where(sign > 0, chances, 1.0 - chances).mean())
         inside = LOGIT if 0.0 < value < 1.0 else None
-        return Estimate(value, np.append(of_fit, np.sqrt(of_outcomes))).interval(level, inside)
+        return Estimate(value, np.append(of_fit, np.sqrt(of_outcomes))).interval(scale=inside)
 
     ones = np.ones(len(predicted))
     of_two = now.n_classes == 2 and now.view.name != "pairs"
@@ -198,9 +194,7 @@ def without_labels(
     shift = None
     if before is not None:
         there, here = (
-            Rows.of(len(evaluation), evaluation.clusters)
-            .mean_of(evaluation.pair[0])
-            .interval(level)
+            Rows.of(len(evaluation), evaluation.clusters).mean_of(evaluation.pair[0]).interval()
             for evaluation in (before, now)
         )
         shift = combined(here, there)
@@ -269,12 +263,11 @@ def sentences(expected: WithoutLabels, title: str, before: Interval | None = Non
         size = f"{points(value)} points, {points_between(low, high)}"
         lines.append(expected.view.wording.describe_drift(way, size))
     lines.append(ASSUMES)
-    level = round_percent(0.95)
     lines.append(
-        f"The intervals ({level}) cover chance in these outcomes and the uncertainty of the calibration, whose "
+        "The intervals (95\u00a0%) cover chance in these outcomes and the uncertainty of the calibration, whose "
         f"intercept and slope come from {expected.n_judged:,} labelled rows."
         if expected.n_judged
-        else f"The intervals ({level}) cover chance in these outcomes alone. The calibrator's own uncertainty is not "
+        else "The intervals (95\u00a0%) cover chance in these outcomes alone. The calibrator's own uncertainty is not "
         "in them: too few labelled rows, or none, judge it."
     )
     return lines

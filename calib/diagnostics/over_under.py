@@ -79,9 +79,7 @@ class OverUnder:
         return min(self.n_wrong, self.n_right) < FEW
 
 
-def over_under_confidence(
-    evaluations: Sequence[Evaluation], level: float = 0.95
-) -> list[OverUnder]:
+def over_under_confidence(evaluations: Sequence[Evaluation]) -> list[OverUnder]:
     """Over- and underconfidence of several methods on the same rows, the first of which is the baseline.
 
     Intervals are linearised, those of ratios on the scale of logarithms; the odds have Wilson's. With fewer than ten
@@ -93,9 +91,9 @@ def over_under_confidence(
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, first)
     quantities = [_quantities(evaluation) for evaluation in evaluations]
-    changes = [None, *(_change(estimates, quantities[0], level) for estimates in quantities[1:])]
+    changes = [None, *(_change(estimates, quantities[0]) for estimates in quantities[1:])]
     return [
-        _over_under(evaluation, estimates, change, level)
+        _over_under(evaluation, estimates, change)
         for evaluation, estimates, change in zip(evaluations, quantities, changes, strict=True)
     ]
 
@@ -124,16 +122,14 @@ def _log(estimate: Estimate) -> Estimate:
     return Estimate(np.log(estimate.value), estimate.influence / estimate.value, estimate.degrees)
 
 
-def _change(
-    estimates: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level: float
-) -> Change:
-    changed = {name: (estimates[name] - baseline[name]).interval(level) for name in estimates}
+def _change(estimates: Mapping[str, Estimate], baseline: Mapping[str, Estimate]) -> Change:
+    changed = {name: (estimates[name] - baseline[name]).interval() for name in estimates}
     factors = (_exp(changed[name]) for name in ("log ratio", "log ratio over odds"))
     return Change(changed["over"], changed["under"], changed["gap"], *factors)
 
 
 def _over_under(
-    evaluation: Evaluation, estimates: Mapping[str, Estimate], change: Change | None, level: float
+    evaluation: Evaluation, estimates: Mapping[str, Estimate], change: Change | None
 ) -> OverUnder:
     outcome = evaluation.pair[1]
     n = len(outcome)
@@ -144,28 +140,27 @@ def _over_under(
     if evaluation.weights is not None:
         share = evaluation.means[1]
         worth = evaluation.rows.effective_rows(evaluation.rows.mean_of(outcome))
-    odds = _odds(share * worth, worth, level)
-    gap = average_gap(evaluation, level)
+    odds = _odds(share * worth, worth)
+    gap = average_gap(evaluation)
     if min(wrong, right) >= FEW:
-        intervals = {name: estimate.interval(level) for name, estimate in estimates.items()}
+        intervals = {name: estimate.interval() for name, estimate in estimates.items()}
         over, under = (cut(intervals[name], 0.0, 1.0) for name in ("over", "under"))
         ratio = _exp(intervals["log ratio"])
         times = _exp(intervals["log ratio over odds"])
     else:  # cautious: values in [0, 1] vary less than shares
         sums = (estimates["over"].value * wrong, wrong), (estimates["under"].value * right, right)
         over, under = (
-            share_interval(min(max(float(total), 0.0), count), count, level)
-            for total, count in sums
+            share_interval(min(max(float(total), 0.0), count), count) for total, count in sums
         )
         ratio = _quotient(over, under)
         times = _quotient(ratio, odds)
     return OverUnder(wrong, right, over, under, ratio, odds, times, gap, change)
 
 
-def _odds(right: float, n: float, level: float) -> Interval:
+def _odds(right: float, n: float) -> Interval:
     if right == n:
         return UNKNOWN
-    return Interval(*(share / (1.0 - share) for share in share_interval(right, n, level)))
+    return Interval(*(share / (1.0 - share) for share in share_interval(right, n)))
 
 
 def _quotient(above: Interval, below: Interval) -> Interval:

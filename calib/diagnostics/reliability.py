@@ -44,7 +44,7 @@ class ReliabilityCurve:
     count : ndarray of int of shape (m,)
         Rows in each bin.
     low, high : ndarray of shape (m,)
-        Wilson interval of each accuracy.
+        95 % Wilson interval of each accuracy.
     edges : ndarray of shape (n_bins + 1,)
         Nominal edges, of the empty bins too.
     bin_of_row : ndarray of int of shape (n,)
@@ -53,8 +53,6 @@ class ReliabilityCurve:
         :func:`calib.ece` of the same values and outcomes with their weights, whatever the bins of the curve.
     binning : str
         How the bins were made.
-    level : float
-        Coverage of the intervals.
     n : int
         Number of rows.
     mean_confidence, mean_accuracy : float
@@ -72,7 +70,6 @@ class ReliabilityCurve:
     bin_of_row: Ints
     ece: float
     binning: str
-    level: float
     n: int
     mean_confidence: float
     mean_accuracy: float
@@ -98,7 +95,6 @@ def reliability_curve(
     n_bins: int = 15,
     binning: str = "equal_width",
     target: int | None = None,
-    level: float = 0.95,
     clusters: Any = None,
     weights: Any = None,
     *,
@@ -117,8 +113,6 @@ def reliability_curve(
         How bins are made; those of equal width lie on [0, 1].
     target : int or None, default None
         Class k, to bin p_k against the indicator of label k; None for what :func:`calib.ece` looks at.
-    level : float, default 0.95
-        Coverage of the Wilson intervals.
     clusters : array_like of shape (n,) or None, default None
         What rows that belong together share; a bin's interval is then that of as many independent rows as vary like its
         clusters (:func:`calib.metrics.bootstrap.effective_count`).
@@ -154,7 +148,7 @@ def reliability_curve(
     count = bins.count[nonempty]
     weight = check_weights(weights, len(correct))
     independent = independent_rows(bins.index, len(bins.count), correct, clusters, weight)[nonempty]
-    low, high = wilson_interval(bins.outcome[nonempty] * independent, independent, level)
+    low, high = wilson_interval(bins.outcome[nonempty] * independent, independent)
     position = np.where(bins.mass > 0, np.cumsum(bins.mass > 0) - 1, -1)
     return ReliabilityCurve(
         confidence=bins.value[nonempty],
@@ -166,7 +160,6 @@ def reliability_curve(
         bin_of_row=position[bins.index],
         ece=ece(confidence, correct, weights=weights),
         binning=binning,
-        level=level,
         n=len(confidence),
         mean_confidence=weighted_mean(confidence, weights),
         mean_accuracy=weighted_mean(correct, weights),
@@ -223,9 +216,7 @@ class CorpCurve:
     n: int
 
 
-def corp_curve(
-    probs: Any, labels: Any, target: int | None = None, weights: Any = None
-) -> CorpCurve:
+def corp_curve(confidence: Floats, correct: Bools, weights: Floats | None = None) -> CorpCurve:
     """CORP reliability diagram (Dimitriadis, Gneiting and Jordan 2021, figure 2).
 
     Each step pools as many rows as monotonicity asks for, so that there are no bins to choose. Where there are more
@@ -233,14 +224,12 @@ def corp_curve(
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    target : a class k, for p_k against label k; None for the predicted class.
+    confidence, correct : (n,) probabilities and outcomes.
     weights : (n,) weight of each row, or None.
     """
-    pair = target_pair(probs, labels, target)
     if weights is not None:
         weights = weights / weights.mean()
-    again = recalibrate(*pair, weights)
+    again = recalibrate(confidence, correct, weights)
     first = np.flatnonzero(np.r_[True, np.diff(again.frequency) > 0])
     last = np.r_[first[1:], len(again.frequency)] - 1
     count = np.round(np.add.reduceat(again.count, first)).astype(np.int64)
@@ -255,8 +244,8 @@ def corp_curve(
         again.confidence[point],
         again.frequency[point],
         count[step],
-        corp(*pair, weights=weights),
-        len(pair[0]),
+        corp(confidence, correct, weights=weights),
+        len(confidence),
     )
 
 
@@ -268,23 +257,21 @@ MAX_CELLS = 500
 class ConsistencyBand:
     """Range of the accuracy under perfect calibration, point by point (Bröcker and Smith 2007).
 
-    A curve that leaves a band of level .95 here and there says little; one that leaves it for long is miscalibrated.
+    A curve that leaves the band here and there says little; one that leaves it for long is miscalibrated.
 
     Attributes
     ----------
     confidence : (m,) non-decreasing.
-    low, high : (m,) the middle ``level`` of the accuracies that chance gives a calibrated model; NaN where unknown.
-    level : how much of them.
+    low, high : (m,) the middle 95 % of the accuracies that chance gives a calibrated model; NaN where unknown.
     """
 
     confidence: Floats
     low: Floats
     high: Floats
-    level: float
 
 
 def binned_consistency(
-    curve: ReliabilityCurve, confidence: Floats, level: float = 0.95, weights: Floats | None = None
+    curve: ReliabilityCurve, confidence: Floats, weights: Floats | None = None
 ) -> ConsistencyBand:
     """Band of the accuracies in the bins of a curve made from these (n,) confidences.
 
@@ -301,9 +288,8 @@ def binned_consistency(
         mean = np.bincount(bins[bins >= 0], confidence[bins >= 0], m) / curve.count
         rows = independent_rows(bins, m, confidence > 0.5, weights=weights)
         drawn = curve.confidence + (drawn - mean) * np.sqrt(curve.count / rows)
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
-    return ConsistencyBand(curve.confidence, low, high, level)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    return ConsistencyBand(curve.confidence, low, high)
 
 
 LEVELS = 20

@@ -46,8 +46,6 @@ class RiskCoverage:
     risk : (m,) error rate among them.
     low, high : (m,) Wilson interval of each risk.
     n : number of rows.
-    aurc : area under the curve, the mean over i = 1..n of the error rate among the i most confident rows; within
-        rows of equal confidence, the mean over their orders (Geifman, Uziel and El-Yaniv 2019, section 3).
     """
 
     threshold: Floats
@@ -58,7 +56,6 @@ class RiskCoverage:
     low: Floats
     high: Floats
     n: int
-    aurc: float
 
     def best_risk(self, coverage: Floats) -> Floats:
         """Risk of the best order at each coverage: 0 up to the accuracy, then ``1 - accuracy / coverage``."""
@@ -79,27 +76,23 @@ class Answerable:
     ----------
     coverage : the largest share of inputs with no more than that error among them; 0 if there is none.
     threshold : answer where the confidence is at least this; NaN if nothing can be answered.
-    n_answered : rows of the test set that this is.
     """
 
     coverage: Interval
     threshold: float
-    n_answered: int
 
 
 def risk_coverage(
     confidence: Any,
     correct: Any,
-    level: float = 0.95,
     clusters: Any = None,
     weights: Any = None,
 ) -> RiskCoverage:
-    """The curve of one method.
+    """The curve of one method, with pointwise 95 % Wilson intervals, which hold given the confidences.
 
     Parameters
     ----------
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
-    level : coverage of the pointwise Wilson intervals, which hold given the confidences.
     clusters : (n,) what rows that belong together share, or None; rows then count as much as they tell of the accuracy.
     weights : (n,) how much each row counts, or None; rows with a weight of 0 are left out.
     """
@@ -116,16 +109,14 @@ def risk_coverage(
     counted = np.cumsum(weight)
     reached, missed = counted[last], np.cumsum(weight * errors)[last]
     worth = sample.effective_rows(sample.mean_of(correct)) / sample.total
-    in_order = np.interp(counted, np.append(0, reached), np.append(0, missed))
     return RiskCoverage(
         descending[last],
         answered,
         np.cumsum(errors)[last],
         reached / reached[-1],
         missed / reached,
-        *wilson_interval(missed * worth, reached * worth, level),
+        *wilson_interval(missed * worth, reached * worth),
         n,
-        float(np.average(in_order / counted, weights=weight)),
     )
 
 
@@ -139,11 +130,9 @@ def answerable(curve: RiskCoverage, risk: float) -> Answerable:
     entry = curve.last_within(risk)
     low, high = (_last_share(curve, bound <= risk) for bound in (curve.high, curve.low))
     if entry is None:
-        return Answerable(Interval(0.0, 0.0, high), float("nan"), 0)
+        return Answerable(Interval(0.0, 0.0, high), float("nan"))
     share = float(curve.coverage[entry])
-    return Answerable(
-        Interval(share, low, high), float(curve.threshold[entry]), int(curve.answered[entry])
-    )
+    return Answerable(Interval(share, low, high), float(curve.threshold[entry]))
 
 
 def usual_error(curve: RiskCoverage) -> float:

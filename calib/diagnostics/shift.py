@@ -22,6 +22,9 @@ from calib.parameters import number_fault
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
 CLAIMS = len(SHOWN) + 3
 """Claims of a verdict: the change of each score, the gap and the ECE now, and the gain over the raw model."""
+LEVEL = 0.95
+JOINT = 1.0 - (1.0 - LEVEL) / CLAIMS
+"""Coverage of one interval among ``CLAIMS`` that shall hold together (Bonferroni)."""
 LARGEST = 1e6
 """No score is larger; a record may say any number, also one of a thousand digits."""
 
@@ -46,12 +49,11 @@ class CalibrationShift:
     ----------
     n, n_before : rows now, and rows it was judged on (None if not known).
     predicted, observed : mean prediction and observed rate of the new data.
-    scores, joint : by key, those of ``SHOWN`` that exist: at ``level`` each, and so that all claims hold together.
+    scores, joint : by key, those of ``SHOWN`` that exist: at 95 % each, and so that all claims hold together.
     gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
     skill : NLL of class frequencies minus that of the calibrator, likewise.
     frequencies : NLL of class frequencies on the new data.
-    level : of the intervals.
     view : what a probability is about.
     untold : why the new rows cannot tell whether the calibrator holds, as of fewer than ten; "" where they can.
     """
@@ -65,14 +67,8 @@ class CalibrationShift:
     gain: Interval | None = None
     skill: Interval | None = None
     frequencies: float = 0.0
-    level: float = 0.95
     view: View = TOP_LABEL
     untold: str = ""
-
-
-def joint_level(level: float) -> float:
-    """Coverage of one interval among ``CLAIMS`` that shall hold together (Bonferroni)."""
-    return 1.0 - (1.0 - level) / CLAIMS
 
 
 def calibration_shift(
@@ -81,7 +77,6 @@ def calibration_shift(
     before: Evaluation | Mapping[str, Interval] | None = None,
     *,
     n_before: int | None = None,
-    level: float = 0.95,
 ) -> CalibrationShift:
     """Compare the scores of a calibrator on new data with those on the rows it was judged on.
 
@@ -91,12 +86,10 @@ def calibration_shift(
     Parameters
     ----------
     now, raw : the calibrator and the raw model on the same new rows.
-    before : the calibrator on the rows it was judged on, or its recorded scores with their intervals at ``level``, see
+    before : the calibrator on the rows it was judged on, or its recorded scores with their 95 % intervals, see
         :func:`recorded_scores`.
     n_before : rows behind recorded scores.
-    level : of the intervals.
     """
-    wide = joint_level(level)
     scored = scored_on(now)
     earlier = None
     if isinstance(before, Evaluation):
@@ -109,7 +102,7 @@ def calibration_shift(
         there = {} if earlier is None else earlier.intervals(of)
         for key, interval in recorded.items():
             there[key] = _wider(
-                interval, NormalDist().inv_cdf(0.5 + of / 2) / NormalDist().inv_cdf(0.5 + level / 2)
+                interval, NormalDist().inv_cdf(0.5 + of / 2) / NormalDist().inv_cdf(0.5 + LEVEL / 2)
             )
         changes = {}
         for key in SHOWN:
@@ -123,14 +116,14 @@ def calibration_shift(
     frequencies = 0.0
     constant = class_frequencies(now).row_nll
     if now.row_nll is not None and constant is not None:
-        skill = now.rows.mean_of(constant - now.row_nll).interval(wide)
+        skill = now.rows.mean_of(constant - now.row_nll).interval(JOINT)
         frequencies = float(now.rows.mean_of(constant).value)
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         check_same_rows(now, raw)
-        gain = now.rows.mean_of(now.row_nll - raw.row_nll).interval(wide)
+        gain = now.rows.mean_of(now.row_nll - raw.row_nll).interval(JOINT)
     means = now.means
-    scores = changes(level)
-    joint = changes(wide)
+    scores = changes(LEVEL)
+    joint = changes(JOINT)
     return CalibrationShift(
         len(now),
         *means,
@@ -140,7 +133,6 @@ def calibration_shift(
         gain,
         skill,
         frequencies,
-        level,
         now.view,
         untold(now),
     )

@@ -86,7 +86,7 @@ def test_a_threshold_decides_of_numbers_of_each_row_alone(confidence, predicted,
 
 
 RULES = [
-    EventCut(cut=0.25, actions=("keep", "call"), chosen="costs 3 to 1."),
+    EventCut(cut=0.25, column=0, chosen="costs 3 to 1."),
     AnswerAbove(threshold=0.9, risk=0.05, delta=0.1, n_rows=300),
     AnswerAbove(threshold=0.5),
 ]
@@ -109,7 +109,6 @@ def test_a_rule_comes_back_from_its_state(rule):
     [
         (lambda: EventCut(cut=1.5), "between 0 and 1"),
         (lambda: EventCut(cut=float("nan")), r"^cut=nan must be a number between 0 and 1\.$"),
-        (lambda: EventCut(cut=0.5, actions=("act",)), "actions must be 2 texts"),
         (lambda: AnswerAbove(threshold=-0.1), "between 0 and 1"),
         (lambda: AnswerAbove.from_costs(0.0, 1.0), "^error=0.0 must lie above 0"),
         (lambda: AnswerAbove.from_costs("a", 1), "^error='a' must be a number"),

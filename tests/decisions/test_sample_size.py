@@ -100,7 +100,6 @@ def test_the_numbers_of_credit() -> None:
     """
     probs, came = risks("credit")
     assert [one.rows for one in rows_needed(probs, came, 0.1)] == [4494, 5618, 1306, 1479]
-    assert ceil(rows_for_slope(probs, 0.2, -0.4676062462351283, 0.6753757296717651)) == 3603
     assert ceil(rows_for_o_e(0.079, 0.1)) == 17930
     assert log(rows_for_o_e(0.079, 0.1) / 4483) > 0
 

@@ -16,7 +16,6 @@ from calib.decisions.selective import (
     exact_interval,
     fewest_answers,
 )
-from calib.diagnostics.risk_coverage import risk_coverage
 from calib.errors import CalibrationError
 from tests.published import cifar
 
@@ -153,12 +152,6 @@ def test_thresholds_of_real_outputs_are_those_that_were_measured(
     assert (found.answered, found.wrong) == (answered, wrong)
 
 
-def test_the_areas_of_real_outputs_average_over_ties_as_measured():
-    for n_classes, area in ((10, 0.012710202485231612), (100, 0.07222766750218837)):
-        (rows, _) = cifar(n_classes, 10_000)
-        assert risk_coverage(*pair(*rows)).aurc == pytest.approx(area, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -170,5 +163,7 @@ def test_the_areas_of_real_outputs_average_over_ties_as_measured():
     ],
 )
 def test_options_of_a_decision_are_numbers(call):
-    with pytest.raises(CalibrationError, match=r"^\w+=.* must (be a number|lie) between"):
+    with pytest.raises(
+        CalibrationError, match=r"^\w+=.* must (be a number|lie) (between|at or above)"
+    ):
         call()

@@ -9,11 +9,11 @@ import pytest
 
 from calib.diagnostics.shift import (
     CLAIMS,
+    JOINT,
     SHOWN,
     CalibrationShift,
     calibration_shift,
     combined,
-    joint_level,
     off,
     recorded_scores,
     verdict,
@@ -61,7 +61,7 @@ def test_changes_are_differences_with_wider_joint_intervals() -> None:
         assert score.change.low <= score.change.value <= score.change.high
         assert found.joint[key].change.low <= score.change.low
         assert score.change.high <= found.joint[key].change.high
-    assert joint_level(0.95) == pytest.approx(1 - 0.05 / CLAIMS)
+    assert np.isclose(JOINT, 1 - 0.05 / CLAIMS)
 
 
 def test_a_difference_of_proportions_is_newcombes() -> None:

@@ -121,11 +121,11 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(
     np.testing.assert_array_equal(
         decided(answers, outputs), np.where(confidence >= 0.6, predicted, ABSTAIN)
     )
-    rule = EventCut(cut=0.3, actions=("wait", "act"))
+    rule = EventCut(cut=0.3)
     cut = ExportedCalibrator(binary, kind="binary_probability", decision=rule)
     event = softmax(logits[:, :2])[:, 1]
     np.testing.assert_array_equal(decided(cut, event), cut.predict_proba(event)[:, 1] >= 0.3)
-    assert cut.action_names == {0: "wait", 1: "act"}
+    assert cut.action_names == {0: "do not act", 1: "act"}
 
 
 def test_pairs_are_answered_or_handed_over():
@@ -227,9 +227,9 @@ def test_a_record_of_sets_without_a_field_is_damaged(fitted, sets, missing):
 
 
 def test_a_record_of_a_rule_without_a_field_is_damaged():
-    state = rule_state(EventCut(cut=0.3, actions=("wait", "act")))
+    state = rule_state(EventCut(cut=0.3))
     assert rule_state(rule_from_state(state)) == state
-    with pytest.raises(CalibrationError, match=r"recorded without .*actions"):
+    with pytest.raises(CalibrationError, match=r"recorded without .*column"):
         rule_from_state({"rule": state["rule"], "cut": 0.3})
 
 
