@@ -16,6 +16,7 @@ from calib.ui.binning import (
 )
 from calib.ui.fits import judged_fits
 from calib.ui.shell import open_session, page
+from calib.ui.text import rows_count_once
 
 
 def body() -> None:
@@ -35,6 +36,7 @@ def body() -> None:
         st.markdown(finding(picture))
         bins(picture, rails, choice)
         st.caption(describe_pairs(picture, choice.class_name(data)))
+        rows_count_once(data.confirmed_weights)
     questions(data, picture, rails, choice)
 
 

@@ -11,7 +11,7 @@ from calib.evaluation.view import View
 from calib.formatting import points, points_between
 from calib.plots.annotations import carry, note
 from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
-from calib.plots.style import COLORS, GUIDE, THIN, Style, plain, set_layout, set_x
+from calib.plots.style import COLORS, DOTTED, GUIDE, THIN, Style, plain, set_layout, set_x
 
 if TYPE_CHECKING:
     from calib.auditing.findings import GroupFinding
@@ -27,7 +27,9 @@ TOO_HIGH = Style(COLORS[3])
 FINE = Style(GUIDE)
 
 
-def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figure:
+def forest(
+    groups: Sequence[GroupFinding], n_judged: int, view: View, overall: float = 0.0
+) -> go.Figure:
     """Draw a row for each group: its gap in points with its joint interval; those that are off are coloured.
 
     Parameters
@@ -35,9 +37,11 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
     groups : from the top of the figure to its foot.
     n_judged : number of groups for which the intervals hold together.
     view : of the gaps: observed - predicted of an event, else confidence - accuracy.
+    overall : gap of all rows, from which groups that are off differ; drawn as a dotted line.
     """
     fig = go.Figure()
     line_through_rows(fig, 0, len(groups), THIN, DROP)
+    line_through_rows(fig, 100 * overall, len(groups), DOTTED, DROP)
     texts = []
     labels = []
     for place, group in enumerate(groups):
@@ -60,8 +64,9 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
     texts += [_text(name, -1, shift) for name, shift in _columns(view)]
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     right = _columns(view)[-1][1] + 8  # pixels
-    set_layout(fig, margin_t=30, margin_r=right, margin_b=60, height=fig.layout.height + 4)
-    set_x(fig, title_text=f"{title}, points<br>(95\u00a0% joint over {n_judged:,} groups)")
+    set_layout(fig, margin_t=30, margin_r=right, margin_b=72, height=fig.layout.height + 16)
+    text = f"{title}, points   ┊ all rows<br>(95\u00a0% joint over {n_judged:,} groups)"
+    set_x(fig, title_text=text, title_standoff=14)
     return fig
 
 

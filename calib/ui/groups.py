@@ -69,14 +69,24 @@ def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) 
     drawn = select_groups(groups)
     if not drawn:
         return
-    draw = partial(forest, drawn, len(groups), view)
+    draw = partial(forest, drawn, len(groups), view, gap_of_all(session, fit))
     rows = "all rows" if fit.key == RAW else f"the {len(session.test):,} test rows"
     how = (
-        f"Groups and pairs of groups of {rows} whose gap differs most from that of all rows; in grey those without a "
-        "significant difference. Orange: predictions too high; blue: too low; hollow: significant, but small or less "
-        "certain. All intervals hold together."
+        f"Groups and pairs of groups of {rows} whose gap differs most from that of all rows, the dotted line; in grey "
+        "those without a significant difference. Orange: predictions too high; blue: too low; hollow: significant, "
+        "but small or less certain. All intervals hold together."
     )
     show_clickable(("forest", fit.key), draw, "groups", how, choose_group)
+
+
+def gap_of_all(session: OpenSession, fit: ShownFit) -> float:
+    """Gap of all rows that groups are compared with, in the direction of theirs."""
+    if fit.key == RAW:
+        level = audit_of(session).of("level").estimate
+        return 0.0 if level is None else level.value
+    predicted, observed = fit.evaluation.pair
+    gap = fit.evaluation.rows.mean(observed - predicted)
+    return gap if session.view.is_event else -gap
 
 
 def select_groups(groups: Sequence[GroupFinding]) -> list[GroupFinding]:

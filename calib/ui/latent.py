@@ -80,10 +80,7 @@ def least_sure(name: str, curve: EffectCurve) -> str:
 def collapsed(name: str, scale: float) -> str:
     """For a fit whose kernel variance went to 0."""
     did = "changes nothing" if scale == 1.0 else f"only divides the logits by {scale:g}"
-    return (
-        f"**{name} {did} here**: its kernel variance went to 0. It then has no band; its uncertainty is unknown, not "
-        "zero."
-    )
+    return f"**{name} {did} here**: it has no band; its uncertainty is unknown, not zero."
 
 
 def points(share: float) -> str:

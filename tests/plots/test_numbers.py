@@ -88,7 +88,7 @@ def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -
         )
         for name, gap, severity in named
     ]
-    event = forest(groups, 32, EVENT)
+    event = forest(groups, 32, EVENT, overall=-0.017)
     confidence = forest(groups, 32, TOP_LABEL)
     for place, (name, gap, _) in enumerate(named):
         (mark,) = traces(event, name)
@@ -103,6 +103,17 @@ def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -
     texts = [text.text for text in event.layout.annotations]
     assert texts.count("753") == texts.count("42") == 3
     assert "joint over 32 groups" in event.layout.xaxis.title.text
+    (dotted,) = [trace for trace in event.data if trace.line.dash == "dot"]
+    np.testing.assert_allclose(dotted.x, -1.7)
+
+
+def test_both_lines_of_the_title_of_groups_stand_beneath_the_tick_labels() -> None:
+    group = GroupFinding("a", 753, 0.14, 0.056, Interval(-0.1, -0.2, 0.0), "fine", ("sex",), 42)
+    fig = forest([group], 32, EVENT)
+    axis, line = fig.layout.xaxis, 1.3  # heights of lines in font sizes
+    assert axis.title.standoff > 0
+    beneath = axis.ticklen + line * 12 + axis.title.standoff + 2 * line * 14
+    assert beneath <= fig.layout.margin.b
 
 
 def test_the_dots_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:

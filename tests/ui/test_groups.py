@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,8 @@ from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
-from calib.ui.groups import sentence
+from calib.ui.fits import judged_fits
+from calib.ui.groups import gap_of_all, sentence
 from calib.ui.session import SESSION, OpenSession
 from tests.ui.conftest import charts, clean, fit, open_page, said, table, twice, unfold
 
@@ -52,7 +54,12 @@ def test_the_page_opens_with_the_group_that_is_off_and_has_every_group() -> None
     worst = shown["gap"].idxmax()
     assert "north" in worst
     assert f"most of all {worst}" in app.header[0].value
-    assert len(charts(app)) == 1
+    (figure,) = charts(app)
+    lines = [trace.get("line", {}) for trace in json.loads(figure.spec)["data"]]
+    assert [line["dash"] for line in lines if "dash" in line].count("dot") == 1
+    assert gap_of_all(session, judged_fits(session)[0]) == pytest.approx(
+        (data.labels - probs).mean()
+    )
 
 
 def test_one_group_that_is_off_is_not_the_worst_of_several() -> None:

@@ -323,7 +323,7 @@ class GPCalib(Calibrator):
     def notes(self) -> list[str]:
         notes = []
         if self.collapsed_ and self.scale_ == 1.0:
-            cause = f": these {self.n_rows_:,} rows show no miscalibration."
+            cause = f": these {self.n_rows_:,} rows show no miscalibration that one function of every logit corrects."
             if self.temperature_gain_ > SIGNIFICANT_GAIN:
                 cause = f", although temperature scaling fits these {self.n_rows_:,} rows better. Use it, or more rows."
             notes.append(f"The kernel variance went to 0, so the model's probabilities stay{cause}")
