@@ -132,22 +132,24 @@ def finding(summary: pd.DataFrame) -> str:
 
 
 def follow(jobs: list[Job]) -> None:
-    """Show the progress of the simulations and their results so far; while any runs, this part refreshes itself."""
+    """Show the progress of the simulations and their results so far."""
     if jobs:
-        active = any(job.active for job in jobs)
-        st.fragment(_follow, run_every=1.0 if active else None)(active)
+        progress.follow(_running, _results, 1.0)
 
 
-def _follow(was_active: bool) -> None:
+def _running() -> bool:
+    return any(job.active for job in simulations())
+
+
+def _results() -> None:
     jobs = simulations()
-    if was_active != any(job.active for job in jobs):
-        st.rerun()  # the timer and the finding are the whole page's
-    if was_active:
-        left, right = st.columns([6, 1.4], vertical_alignment="center")
+    active = any(job.active for job in jobs)
+    if active:
         ended = sum(not job.active for job in jobs)
         share = sum(job.fraction if job.active else 1.0 for job in jobs) / len(jobs)
-        left.progress(share, text=f"{ended} of {plural(len(jobs), 'simulation')}")
-        right.button("Cancel", key="active/cancel", on_click=cancel)
+        progress.bar(
+            share, f"{ended} of {plural(len(jobs), 'simulation')}", "active/cancel", cancel
+        )
     failed = [job for job in jobs if job.state in ("failed", "cancelled")]
     for why in dict.fromkeys(job.message for job in failed):
         titles = listed([job.spec.title for job in failed if job.message == why])
@@ -155,7 +157,7 @@ def _follow(was_active: bool) -> None:
     study = study_of(jobs)
     if study is not None:
         _pictures(study, tuple(job.key for job in jobs if job.result is not None))
-        if not was_active:
+        if not active:
             _beneath(study, jobs)
 
 
@@ -163,7 +165,7 @@ def cancel() -> None:
     """Stop what waits or runs; what is done stays."""
     for job in simulations():
         if job.active:
-            progress.stop(KIND + job.key)
+            fits.cancel(job.key)
 
 
 def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:
@@ -317,8 +319,9 @@ def start(rows: Rows, settings: dict[str, Any], arms: list[str], n_shuffles: int
                 run_arm, (settings, arm, seed), rows.key, f"{ARMS[arm].title}, shuffle {seed + 1}"
             )
             specs[KIND + spec.key] = spec
-    for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
-        progress.stop(kind)
+    for kind, spec in list(session.studies.items()):
+        if kind.startswith(KIND) and kind not in specs:
+            fits.cancel(spec.key)
     with fits.refusal_noted():
         pool = pool_arrays(pool_from_predictions(session.data, session.part, session.seed))
         for kind, spec in specs.items():

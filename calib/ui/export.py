@@ -268,7 +268,6 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, package: Packed) -> No
                 lambda: content,
                 of,
                 large=large,
-                unit="row",
                 icon=":material/download:",
             )
     classes = (

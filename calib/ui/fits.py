@@ -167,10 +167,12 @@ def _data_of(session: OpenSession, spec: FitSpec | TaskSpec) -> Data:
 
 
 def cancel(key: str) -> None:
-    """Stop a fit; where another visitor waits for it too it goes on, off this visitor's pages."""
+    """Stop a fit or a study; a study goes, and a fit for which another visitor waits too, off this visitor's pages."""
     session = current_session()
     if queue().leave(key, session.visitor):
         session.specs.pop(key, None)
+    for kind in [kind for kind, spec in session.studies.items() if spec.key == key]:
+        del session.studies[kind]
 
 
 def retry(key: str) -> None:
@@ -230,10 +232,6 @@ def stop(session: OpenSession, because: str = "") -> None:
     running = [job for job in queue().snapshot([*session.specs, *studies]) if job.active]
     for job in running:
         cancel(job.key)
-    ended = {job.key for job in running}
-    session.studies = {
-        kind: spec for kind, spec in session.studies.items() if spec.key not in ended
-    }
     if running and because:
         add_notice(f"Stopped, because {because}: {listed([job.spec.title for job in running])}.")
 

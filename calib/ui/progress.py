@@ -23,38 +23,84 @@ from calib.ui.text import show_notes, show_pending_notices
 ICONS = {
     "queued": ":material/hourglass_empty:",
     "running": ":material/progress_activity:",
-    "done": ":material/check_circle:",
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
 }
 
 
-def job_list(session: OpenSession) -> None:
-    """Draw how many fits are done and the others, refreshed up to twice a second while one runs or may be tried again.
+def follow(active: Callable[[], int], draw: Callable[[], object], seconds: float = 0.5) -> None:
+    """Draw a part of the page, refreshed while something runs, and the whole page anew once less or more does.
 
-    Buttons rerun the list alone.
+    Parameters
+    ----------
+    active : counts what runs.
+    draw : draws the part; its buttons rerun the part alone.
+    seconds : between two refreshes for a visitor who is alone.
     """
+    before = active()
+
+    def part() -> None:
+        if active() != before:
+            st.rerun()
+        draw()
+
+    st.fragment(part, run_every=refresh_interval(seconds) if before else None)()
+
+
+def bar(share: float, text: str, key: str, stop: Callable[[], object]) -> None:
+    """Draw how far something is, with the button that stops it."""
+    left, right = st.columns([6, 1.4], vertical_alignment="center")
+    left.progress(share, text=text)
+    right.button("Cancel", key=key, on_click=stop)
+
+
+def show_job(job: Job, again: Callable[[], object] | None = None) -> None:
+    """Draw how far a job is with the button that stops it; one without a result with the one that tries it again.
+
+    Parameters
+    ----------
+    again : starts it again, where it is not of the open data.
+    """
+    message = escape_markdown(job.message)
+    title = f"{ICONS[job.state]} **{escape_markdown(job.spec.title)}**"
+    if job.active:
+        share = "" if waits(job) else f"{job.fraction:.0%} · "
+        text = f"{title} · {share}{message}"
+        bar(job.fraction, text, f"Cancel/{job.key}", partial(fits.cancel, job.key))
+        return
+    left, right = st.columns([6, 1.4], vertical_alignment="center")
+    left.markdown(f"{title} :gray[{message}]")
+    act = again or partial(fits.retry, job.key)
+    right.button("Try again", key=f"Try again/{job.key}", on_click=act)
+
+
+def job_list(session: OpenSession) -> None:
+    """Draw how many fits are done, and the others; with each that ends the page's table gets its result."""
     if session.specs:
-        jobs = fits.jobs()
-        waiting = any(job.calibrator is None for job in jobs)
-        every = refresh_interval(0.5) if waiting else None
-        st.fragment(_job_list, run_every=every)(_ended(jobs))
+        follow(_running, _job_list)
 
 
-def _job_list(ended: int) -> None:
-    """The list; the whole page, whose table shows results, instead where more fits have ended."""
+def _job_list() -> None:
     jobs = fits.jobs()
-    if _ended(jobs) > ended:
-        st.rerun()
     show_pending_notices()
     with st.container(border=True, gap="xsmall"):
         if any(job.calibrator for job in jobs):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f":material/check_circle: **{fitted(jobs)}**", width="content")
                 page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
-        for job in jobs:
-            if job.calibrator is None:
-                _row(job)
+        _unfinished()
+
+
+def _unfinished(method: str = "") -> None:
+    """Fits without a result, of all methods or of one."""
+    specs = current_session().specs
+    for job in fits.jobs():
+        if job.calibrator is None and method in ("", specs[job.key].method):
+            show_job(job)
+
+
+def _running() -> int:
+    return sum(job.active for job in fits.jobs())
 
 
 def finished_fit(job: Job, title: str = "") -> None:
@@ -74,36 +120,24 @@ def fitted(jobs: list[Job]) -> str:
 
 
 def fit_here(method: str, what: str) -> None:
-    """Say in one line which fit a page lacks, with the button that gets it, or why it failed.
-
-    While it runs, how far it is stands at the page's top, which takes it in when it ends.
-    """
+    """Say in one line which fit a page lacks, with the button that gets it; then how far it is, or why it failed."""
     data = current_session().data
     if not can_learn(METHODS[method].cls, data):
         st.info(describe_exclusions(data))
         return
     st.info(what)
     specs = current_session().specs
-    title = METHODS[method].title
-    requested = [job for job in fits.jobs() if specs[job.key].method == method]
-    for job in requested:
-        if job.active:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(
-                    f":material/progress_activity: {title} is being fitted.", width="content"
-                )
-                st.button("Cancel", key=f"Cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
-        elif job.calibrator is None:
-            _row(job)
-    if not requested:
-        st.button(
-            f"Fit {title}",
-            key=f"fit-here/{method}",
-            type="primary",
-            icon=":material/play_arrow:",
-            on_click=fits.start,
-            args=([(method, {})],),
-        )
+    if any(spec.method == method for spec in specs.values()):
+        follow(_running, partial(_unfinished, method))
+        return
+    st.button(
+        f"Fit {METHODS[method].title}",
+        key=f"fit-here/{method}",
+        type="primary",
+        icon=":material/play_arrow:",
+        on_click=fits.start,
+        args=([(method, {})],),
+    )
 
 
 def waits(job: Job) -> bool:
@@ -114,24 +148,14 @@ def waits(job: Job) -> bool:
 def fits_under_way(at_the_foot: bool = False) -> None:
     """Show how many fits run and wait: at the menu's foot, and while any does at a page's top.
 
-    On a phone the menu is folded away. The page is drawn anew with each fit that ends.
+    On a phone the menu is folded away.
     """
-    jobs = fits.jobs()
-    active = any(job.active for job in jobs)
-    if active or (at_the_foot and jobs):
-        every = refresh_interval(1.0) if active else None
-        st.fragment(_status, run_every=every)(None if at_the_foot else _ended(jobs))
+    if _running() or (at_the_foot and fits.jobs()):
+        follow(_running, _status, 1.0)
 
 
-def _ended(jobs: list[Job]) -> int:
-    return sum(not job.active for job in jobs)
-
-
-def _status(ended: int | None) -> None:
-    """The line; the whole page instead where more fits have ended."""
+def _status() -> None:
     current = fits.jobs()
-    if ended is not None and _ended(current) > ended:
-        st.rerun()
     active = [job for job in current if job.active]
     waiting = sum(map(waits, active))
     done = sum(job.calibrator is not None for job in current)
@@ -151,35 +175,14 @@ def _status(ended: int | None) -> None:
         st.caption(f":material/check: {fitted(current)}", width="content")
 
 
-def _row(job: Job) -> None:
-    name, state, action = st.columns([3, 5.4, 2], vertical_alignment="center")
-    name.markdown(f"{ICONS[job.state]} **{job.spec.title}**")
-    with state:
-        if job.active:
-            text = job.message if waits(job) else f"{job.fraction:.0%} · {job.message}"
-            st.progress(job.fraction, text=escape_markdown(text))
-        else:
-            st.caption(escape_markdown(job.message))
-    with action:
-        label, act = ("Cancel", fits.cancel) if job.active else ("Try again", fits.retry)
-        st.button(label, key=f"{label}/{job.key}", on_click=act, args=(job.key,))
-
-
 def start(kind: str, spec: TaskSpec, data: Callable[[], Data] | None = None) -> None:
     """Ask for a study in place of the last one of its kind, of the open data where no others are given."""
     session = current_session()
     if kind in session.studies and session.studies[kind].key != spec.key:
-        stop(kind)
+        fits.cancel(session.studies[kind].key)
     with fits.refusal_noted():
         fits.ask(spec, None if data is None else data())
         session.studies[kind] = spec
-
-
-def stop(kind: str) -> None:
-    """Stop the study of this kind, unless another visitor waits for it too, and forget it."""
-    session = current_session()
-    if (spec := session.studies.pop(kind, None)) is not None:
-        fits.queue().leave(spec.key, session.visitor)
 
 
 def job_of(kind: str) -> Job | None:
@@ -188,44 +191,33 @@ def job_of(kind: str) -> Job | None:
     return None if spec is None else fits.where([spec])[0]
 
 
-def result_of(kind: str, unit: str = "fit", again: Callable[[], None] | None = None) -> Any:
+def result_of(kind: str, again: Callable[[], None] | None = None) -> Any:
     """Result of the study of this kind; None where there is nothing yet.
 
     Then this says how far it is, with the button that stops it, or why it failed, with the one that tries again.
 
     Parameters
     ----------
-    unit : of its steps, one of them.
     again : starts it again, where that is not a study of the open data.
     """
     job = job_of(kind)
     if job is None or job.state == "done":
         return None if job is None else job.result
-    every = refresh_interval(0.5) if job.active else None
-    st.fragment(_study, run_every=every)(
-        kind, job.active, unit, again or partial(fits.retry, job.key)
-    )
+    follow(partial(_is_active, kind), partial(_study, kind, again))
     return None
 
 
-def _study(kind: str, was_active: bool, unit: str, again: Callable[[], None]) -> None:
+def _is_active(kind: str) -> bool:
     job = job_of(kind)
-    if job is None or job.state == "done" or job.active != was_active:
-        st.rerun()  # the result takes the place of this
-    if job.active:
-        left, right = st.columns([6, 1.4], vertical_alignment="center")
-        done = f"{job.step:,} of {plural(job.total, unit)}" if job.total else job.message
-        text = done if waits(job) else f"{job.fraction:.0%} · {done}"
-        left.progress(job.fraction, text=escape_markdown(text))
-        right.button("Cancel", key=f"study/{kind}/cancel", on_click=stop, args=(kind,))
-        st.caption(job.spec.title)
-    else:
-        st.warning(escape_markdown(job.message))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                "Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=again
-            )
-            st.caption(job.spec.title)
+    return job is not None and job.active
+
+
+def _study(kind: str, again: Callable[[], None] | None) -> None:
+    job = job_of(kind)
+    if job is not None and job.state == "done":
+        st.rerun()  # it ended while the page was drawn
+    if job is not None:
+        show_job(job, again)
 
 
 def about(seconds: float) -> str:
@@ -266,7 +258,6 @@ def offer_file(
     *,
     large: bool,
     arguments: tuple[Any, ...] = (),
-    unit: str = "part",
     **looks: Any,
 ) -> None:
     """Offer a file that a worker builds; a large one with a button that builds it, then how far it is, then the file.
@@ -278,7 +269,6 @@ def offer_file(
         file holds.
     arrays : makes what ``data`` holds, when the file is asked for.
     of : names what it is built of on the open split; while it is equal the file is not built again.
-    unit : of what the function reports, one of them: "row".
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
     """
     session = current_session()
@@ -296,7 +286,7 @@ def offer_file(
         return fits.compute(session, function, *arguments, data=data())
 
     if kind in session.studies and session.studies[kind].key != spec.key:
-        stop(kind)
+        fits.cancel(session.studies[kind].key)
     if session.built.get(key, (None,))[0] != of:
         begin = partial(start, kind, spec, data)
         if not large:
@@ -304,7 +294,7 @@ def offer_file(
         elif kind not in session.studies:
             st.button(label, key=f"{key}/build", on_click=begin, **looks)
             return
-        elif (content := result_of(kind, unit, begin)) is None:
+        elif (content := result_of(kind, begin)) is None:
             return
         else:
             fits.queue().forget(session.visitor, session.studies.pop(kind).key)

@@ -26,7 +26,6 @@ from calib.ui.data.upload import open_sample
 from calib.ui.link import ARRIVED, PRIVATE, find_link, page_link, private, remember
 from calib.ui.menu import Entry, draw_menu, entries, entry_of
 from calib.ui.progress import fits_under_way
-from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
 from calib.ui.server.uploads import forget_unshown
 from calib.ui.session import (
@@ -266,8 +265,8 @@ def _look_at(session: OpenSession, viewpoint: Viewpoint) -> None:
         return
     before, session.viewpoint = session.view, viewpoint
     if session.view != before:
-        for kind in list(session.studies):
-            stop_study(kind)
+        for spec in list(session.studies.values()):
+            fits.cancel(spec.key)
 
 
 def view_switch(session: OpenSession) -> None:

@@ -37,11 +37,10 @@ from calib.tasks.judge import JudgedRows, judge_sentences, read_judge
 from calib.tasks.numbered import NumberedScores
 from calib.tasks.shapes import scorer_columns
 from calib.tasks.thresholds import TaskThresholds
-from calib.ui import widgets
+from calib.ui import progress, widgets
 from calib.ui.fits import compute, queue, ready
 from calib.ui.link import open_data
 from calib.ui.ready import awaited, request
-from calib.ui.server.guard import refresh_interval
 from calib.ui.server.memory import admit
 from calib.ui.session import OpenSession, Reading, Upload, find_session, find_visitor, once_for
 from calib.ui.text import add_notice, literal
@@ -242,9 +241,7 @@ def draw_fits(open_tasks: OpenTasks, target: float) -> None:
             help="A calibrator for each task on half of its rows; the other half certifies its threshold.",
         )
         return
-    active = not all(future.done() for future in state[1].values())
-    every = refresh_interval(0.5) if active else None
-    st.fragment(_draw_progress, run_every=every)(mark, state[1], active)
+    progress.follow(partial(_running, state[1]), partial(_draw_progress, mark, state[1]))
 
 
 def fit_all(open_tasks: OpenTasks, target: float) -> None:
@@ -282,15 +279,16 @@ def cancel_fits() -> None:
         future.cancel()
 
 
-def _draw_progress(mark: object, futures: dict[str, Future[FittedTask]], active: bool) -> None:
+def _running(futures: Mapping[str, Future[FittedTask]]) -> bool:
+    return not all(future.done() for future in futures.values())
+
+
+def _draw_progress(mark: object, futures: Mapping[str, Future[FittedTask]]) -> None:
     done = sum(future.done() for future in futures.values())
     if done < len(futures):
-        left, right = st.columns([6, 1.4], vertical_alignment="center")
-        left.progress(done / len(futures), text=f"{done} of {plural(len(futures), 'task')} fitted")
-        right.button("Cancel", key="tasks/cancel", on_click=cancel_fits)
+        text = f"{done} of {plural(len(futures), 'task')} fitted"
+        progress.bar(done / len(futures), text, "tasks/cancel", cancel_fits)
         return
-    if active:
-        st.rerun()
     content, note = once_for(mark, BUNDLE, partial(_bundle, futures))
     if content:
         icon = ":material/inventory_2:"

@@ -24,7 +24,7 @@ from calib.decisions import AnswerAbove
 from calib.engine import Engine, FitSpec
 from calib.evaluation.comparison_table import verdict
 from calib.evaluation.studies import SPLITS, summarise_splits
-from calib.formatting import listed
+from calib.formatting import escape_markdown, listed
 from calib.store.contents import put_job
 from calib.store.index import Store
 from calib.ui import fits, link
@@ -346,12 +346,13 @@ def test_a_study_is_cancelled_by_hand_or_by_other_data_and_the_first_come_back_a
     app = unfold(open_page(COMPARE, with_fits), "compare/splits")
     app.button(key="study/splits/start").click().run()
     key = with_fits.studies[SPLITS].key
-    app.button(key="study/splits/cancel").click().run()
+    app.button(key=f"Cancel/{key}").click().run()
     assert not app.exception and not app.error and not with_fits.studies
     assert finished(fits.queue(), [key])[0].state == "cancelled"
     app.button(key="study/splits/start").click().run()
     asked = "Repeat on 1000 splits: " + listed([spec.title for spec in with_fits.specs.values()])
-    assert asked in [caption.value for caption in app.caption]  # it names its methods while it runs
+    (bar,) = [part.proto.text for part in app.get("progress") if part.proto.text]
+    assert escape_markdown(asked) in bar  # it names its methods while it runs
     app.switch_page("app.py").run()
     assert not told(app)
     app.button(key="sample/simulated-binary").click().run()
@@ -401,13 +402,13 @@ def test_a_finished_study_comes_back_without_running_again_and_a_lost_one_can_be
     assert shown["NLL"].to_numpy() == pytest.approx(
         splits[splits["score"] == "NLL"]["value"].to_numpy()
     )
-    assert not any(str(button.key).endswith("/retry") for button in again.button)
+    assert not any(str(button.key).startswith("Try again") for button in again.button)
 
     (records / keys[0]).unlink()
     restart()
     again = unfold(follow(app.query_params["w"], COMPARE), FOLDED)
     assert fits.LOST in said(again)
-    again.button("study/splits/retry").click().run()
+    again.button(f"Try again/{keys[0]}").click().run()
     assert not again.exception
     assert finished(fits.queue(), keys[:1])[0].state == "done"
     assert fits.LOST not in said(again.run())
