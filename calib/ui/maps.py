@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.calibrators.auto import N_FOLDS, STACKED_FROM, AutoCalibration
 from calib.calibrators.bayes_iso import BayesIsoMap
 from calib.data import Predictions
 from calib.diagnostics.calibration_maps import (
@@ -19,7 +17,6 @@ from calib.diagnostics.calibration_maps import (
     ClassRows,
     JudgedMap,
     Place,
-    class_pairs,
     class_rows,
     has_class_map,
     judged_map,
@@ -30,7 +27,7 @@ from calib.diagnostics.judgement import both_parts
 from calib.diagnostics.map_samples import N_REPLICATES, prior_draws, replicate_maps
 from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import class_phrase, escape_markdown, listed, number, percent, plural
+from calib.formatting import class_phrase, listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.map_samples import sampled_maps
 from calib.plots.maps import (
@@ -40,24 +37,20 @@ from calib.plots.maps import (
     MapScale,
     calibration_maps,
     end_rows,
-    member_rows,
     probability_text,
 )
 from calib.plots.style import COLORS, TRUTH, Style
 from calib.ui import widgets
-from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
 from calib.ui.compare.recommendation import recommended
 from calib.ui.fits import (
     RAW,
     ShownFit,
-    pair_of_class,
     ready,
     ready_of,
     rows_of,
     rows_to_predict,
     short_titles,
 )
-from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit
 from calib.ui.text import literal
@@ -198,37 +191,6 @@ def _points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-HOW_TO_READ_MEMBERS = (
-    "A row per method that was tried: how much larger its NLL is than that of the best one, on rows that the method "
-    "was not fitted on, with the 95\u00a0% interval of the difference by rows, or clusters. An interval with 0 "
-    "in it means no significant difference. Open marks have no weight in the mean. The best single method "
-    "need not have the largest weight: a method counts for what it adds to the others. "
-    f"Each method was fitted {N_FOLDS} times, without a fold of the calibration rows, and judged on that fold. "
-    f"From {STACKED_FROM:,} rows or clusters the weights maximise the likelihood of the mean (stacking); below, a "
-    "weight is the softmax of the summed log-likelihoods, averaged over a Bayesian bootstrap of the rows "
-    "(pseudo-BMA+)."
-)
-
-
-def show_members(fits: list[ShownFit]) -> None:
-    """The finding in words and the figure, or the button that gets a fit."""
-    means = [fit for fit in fits if isinstance(fit.calibrator, AutoCalibration)]
-    if not means:
-        fit_here(
-            "auto", "Auto chooses a mean of several methods, and no fit of it is finished yet."
-        )
-        return
-    opening = st.container()
-    fit = widgets.choose_fit(means, "auto/fit", "Fit", means[0]) if len(means) > 1 else means[0]
-    mean = fit.calibrator
-    assert isinstance(mean, AutoCalibration)
-    with opening:
-        st.markdown("  \n".join(escape_markdown(note) for note in mean.notes()))
-        if mean.judged:
-            draw = partial(member_rows, mean.judged)
-            widgets.show_cached(("members", fit.key), draw, "members", HOW_TO_READ_MEMBERS)
-
-
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
 SCALES: dict[MapScale, str] = {"linear": "Linear", "logit": "Logit", "change": "Map minus raw"}
 RARE = 0.2
@@ -288,8 +250,7 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     weighted = session.test.confirmed_weights is not None
     head.markdown(WEIGHTED if weighted else finding(raw, named, rows.frequencies, name))
     with picture:
-        choose = partial(choose_bin, session, fits[0], rows, target)
-        overlay(maps, rows, name, calibration, target, choose)
+        overlay(maps, rows, name, calibration, target)
     others = mapless([fit for fit in fits if fit not in with_map], target is None)
     st.caption(f"{shown(rows.frequencies, name, calibration.n_classes, len(calibration))} {others}")
     if len(fits) == 1:
@@ -332,34 +293,12 @@ def judged(session: OpenSession, fit: ShownFit, target: int | None, rows: ClassR
     return ready_of(fit, "the map", judged_map, *about, about=target, data=data)
 
 
-def choose_bin(
-    session: OpenSession,
-    raw: ShownFit,
-    rows: ClassRows,
-    target: int | None,
-    trace: str,
-    log_odds: float,
-) -> None:
-    """Choose the rows of one class's bin, by the log-odds of its dot."""
-    if trace != "frequency" or target is None:
-        return
-    seen = rows.frequencies
-    scores, _ = class_pairs(session.test.logits, session.test.labels, target)
-    which = int(np.abs(seen.score - log_odds).argmin())
-    name = literal(class_phrase(session.data.name_of(target)))
-    selected = np.searchsorted(seen.edges, scores, side="right") == which
-    choose_rows(
-        raw, f"log-odds of {name} about {number(log_odds)}", selected, pair_of_class(raw, target)
-    )
-
-
 def overlay(
     maps: list[ShownMap],
     rows: ClassRows,
     name: str | None,
     calibration: Predictions,
     target: int | None,
-    choose: Callable[[str, Any], None],
 ) -> None:
     """Draw all maps in one figure, with the posterior of the first Bayes-Iso; beneath, their place and scale."""
     figure = st.container()
@@ -390,11 +329,7 @@ def overlay(
     drawn = tuple((entry.fit.key, entry.fit.style, entry.name) for entry in maps)
     with figure:
         key = ("maps figure", target, place, scale, drawn)
-        if target is None:  # a dot stands for pairs of row and class
-            widgets.show_cached(key, build, "calibration-maps", HOW_TO_READ)
-        else:
-            show_clickable(key, build, "calibration-maps", HOW_TO_READ, choose)
-        list_rows()
+        widgets.show_cached(key, build, "calibration-maps", HOW_TO_READ)
         if bayes_iso is not None and bayes_iso.judged.posterior is not None:
             if trouble := dominated(bayes_iso.name, bayes_iso.judged.posterior):
                 st.warning(trouble)

@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 from scipy.special import expit, logit, logsumexp
 
 from calib.auditing.findings import GroupFinding, Severity
-from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.geometric.search import TrainingSet
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
@@ -64,7 +63,7 @@ from calib.plots.geometry import success_curve, zone_chart
 from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.map_samples import sampled_maps
-from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, member_rows
+from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.numbered import numbered_scores_chart
 from calib.plots.over_under import (
@@ -179,7 +178,6 @@ def zoo(case: Case, name: str = "GPcalib") -> dict[str, go.Figure]:
     for draw in (
         _reliability,
         _over_under,
-        _compare,
         _decide,
         _maps,
         _bins,
@@ -269,19 +267,6 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
         histogram = confidence_histogram(*evaluations[0].pair, scale=scale)
         figures[f"densities {scale}"] = confidence_densities(histogram, GP, title=name)
     return figures
-
-
-def _compare(case: Case, name: str) -> dict[str, go.Figure]:
-    factors = {"identity": 1, "temperature": 2, "vector": 0.5, "gpcalib": 30}
-    said = {
-        method: softmax(case.logits / t)[np.arange(len(case.labels)), case.labels]
-        for method, t in factors.items()
-    }
-    nll = {method: float(-np.log(np.clip(p, 1e-12, 1)).mean()) for method, p in said.items()}
-    above = {method: value - nll["identity"] for method, value in nll.items()}
-    return {
-        "members": member_rows([Judged(method, 0.25, nll[method], 0.01, d, 0.01) for method, d in above.items()]),
-    }  # fmt: skip
 
 
 def _decide(case: Case, name: str) -> dict[str, go.Figure]:

@@ -1,26 +1,17 @@
-"""The Calibration maps page and its tab Auto."""
+"""The Calibration maps page."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.calibrators.auto import describe_parts
-from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.engine import Engine
-from calib.formatting import for_terminal
-from calib.ui import chosen_rows
-from calib.ui.fits import judged_fits
-from calib.ui.maps import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
-from tests.ui import conftest
 from tests.ui.conftest import charts, clean, fit, open_page, said, unfold
 
 PAGE = "pages/7_Calibration_maps.py"
@@ -99,47 +90,3 @@ def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(
     assert "Isotonic" in app.markdown[0].value
     app.selectbox[0].set_value(3).run()
     assert "have no map of one class" in said(app)
-
-
-def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(
-    monkeypatch: pytest.MonkeyPatch, binary
-) -> None:
-    session = replace(binary, picked={})
-    conftest.opened(monkeypatch, session)
-    monkeypatch.setattr(chosen_rows, "current_session", lambda: session)
-    raw, *_ = judged_fits(session)
-    rows = rows_of_class(session, 1)
-    for which, score in enumerate(rows.frequencies.score):
-        choose_bin(session, raw, rows, 1, "frequency", float(f"{score:.6g}"))
-        chosen = session.picked[chosen_rows.CHOSEN]
-        assert len(chosen.places) == rows.frequencies.count[which]
-        assert (session.test.labels[chosen.places] == 1).sum() == rows.frequencies.positives[which]
-    choose_bin(session, raw, rows, None, "frequency", 0.0)
-    assert session.picked[chosen_rows.CHOSEN] is chosen
-
-
-# -- the tab Auto ----------------------------------------------------------------------------
-
-
-def tab_of(session: OpenSession, tab: str) -> AppTest:
-    """A tab of the page, without errors."""
-    app = open_page(PAGE, session)
-    app.session_state["maps/tab"] = tab
-    assert clean(app.run())
-    return app
-
-
-def test_a_fit_of_auto_shows_its_weights(queue: Engine) -> None:
-    logits, labels = simulate(60, 2)
-    clustered = Predictions(
-        logits, labels, ("a", "b"), sha256="auto", clusters=np.repeat(np.arange(20), 3).astype(str)
-    )
-    session = fit(queue, OpenSession.from_data(clustered), "auto")
-    app = tab_of(session, "Auto")
-    (job,) = queue.snapshot(session.specs)
-    fitted = job.calibrator
-    assert fitted is not None
-    n_clusters = len(np.unique(session.calibration.clusters))
-    assert f"{len(session.calibration):,} rows in {n_clusters} clusters" in said(app)
-    assert for_terminal(describe_parts(fitted.parts())) in said(app)
-    assert len(charts(app)) == 1
