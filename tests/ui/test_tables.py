@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import Choices, Predictions, load
 from calib.ui.data.roles import ROLES as TITLES
-from calib.ui.link import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, two_scores
 from tests.ui.conftest import clean, click, group, open_page, said, upload_file
@@ -181,26 +180,6 @@ def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(
     assert clean(asked)
     assert len(asked.session_state[SESSION].data) == 120
     assert {role.column: role.role for role in asked.session_state[SESSION].data.roles} == chosen
-
-
-def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(
-    binary: OpenSession, grid: Grid
-) -> None:
-    """No files are kept: the form is there all the same, and remembers what was chosen."""
-    app = open_page("app.py", session_of(entry_of(binary), binary.data))
-    assert {column: ROLE[title] for column, title in grid.roles.items()} == {
-        "loan_id": "ignore", "pd": "outputs", "default": "outcome",
-        "segment": "group", "exposure": "weight", "branch": "cluster",
-    }  # fmt: skip
-    grid.changes = {"branch": "group", "segment": "ignored"}
-    click(app, "Read with these roles")
-    assert any("once more" in info.value for info in app.info)
-    grid.changes = {}
-    app.file_uploader(key="upload/again").upload("loans.csv", LOANS).run()
-    assert clean(app)
-    data = app.session_state[SESSION].data
-    assert data.clusters is None and sorted(data.groups) == sorted(binary.data.clusters)
-    assert grid.roles["branch"] == "group"
 
 
 def test_one_of_the_models_in_long_form_is_opened() -> None:

@@ -88,26 +88,19 @@ def _numbers(offered: TableReading) -> str:
     return " · ".join(filter(None, [figures, plural(offered.rows, "row")]))
 
 
-def choosers(
-    reading: Reading, data: Predictions | None = None, offered: TableReading | None = None
-) -> Mapping[str, Any]:
+def choosers(reading: Reading, offered: TableReading | None = None) -> Mapping[str, Any]:
     """Show every column of a table with its role and first cells in one grid; return the choices once applied.
-
-    Of data that a link brought back there are no cells, only the roles.
 
     Parameters
     ----------
-    data : what is open, where nothing was read in this session.
     offered : the reading whose roles are filled in.
     """
     inspection = reading.inspection
-    roles = {} if data is None else _roles_in(data)
-    if inspection is not None:
-        roles = roles_of(inspection, offered) if inspection.rows else {}
-    if not roles:
+    if inspection is None or not inspection.rows:
         return {}
-    is_question = inspection is not None and inspection.predictions is None
-    opened = data if inspection is None else inspection.predictions
+    roles = roles_of(inspection, offered)
+    opened = inspection.predictions
+    is_question = opened is None
     weights = [name for name, (role, _) in roles.items() if role == "weight"]
     weight_kind = None if opened is None else opened.weight_kind
     with st.form("roles", border=False):
@@ -118,7 +111,7 @@ def choosers(
                 named = offered is not None and "weight_kind" in offered.roles
                 if st.toggle(label, value=named, key="roles/weighted"):
                     weight_kind = "sampling"
-        grid = role_grid(roles, {} if inspection is None else inspection.rows)
+        grid = role_grid(roles, inspection.rows)
         with st.container(horizontal=True, vertical_alignment="center"):
             applied = st.form_submit_button(
                 "Open" if is_question else "Read with these roles",

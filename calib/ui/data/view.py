@@ -13,7 +13,6 @@ import streamlit as st
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
 from calib.data import DataError, Finding, Inspection, Predictions
-from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import describe_clusters, part_size
@@ -21,14 +20,13 @@ from calib.diagnostics.reliability import diagram_parts
 from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.reliability import explain_diagram, reliability_diagram, usual_scale
-from calib.plots.style import method_style, three_digits
+from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui import audit, fits, tasks
 from calib.ui.data import roles
 from calib.ui.data.upload import change_by_hand, read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offered_presets
-from calib.ui.server.uploads import uploader
 from calib.ui.session import NOUN, OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
 from calib.ui.text import LEVELS, add_notice, literal
@@ -36,8 +34,6 @@ from calib.ui.widgets import show_cached
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
-WANTED = "roles/wanted"
-"""The roles that were chosen for open data without files, in Streamlit's session state."""
 UNUSED = "unused"
 """The choice that leaves weights alone."""
 WEIGHTS = "data/weights"
@@ -94,7 +90,9 @@ def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
             _weights(data)
         if reading is not None:
             more_findings(reading, session)
-            roles_by_hand(reading, data)
+            if changes := roles.choosers(reading):
+                read_again(reading, changes)
+            change_by_hand(reading)
 
 
 def read_as(data: Predictions) -> str:
@@ -107,7 +105,13 @@ def read_as(data: Predictions) -> str:
         if role in columns:
             parts.append(f"{title} {listed(columns[role][:MOST_NAMED])}{_and_more(columns[role])}")
     if not columns:
-        arrays = {"groups": data.groups, "clusters": data.clusters, "weights": data.weights}
+        arrays = {
+            "groups": data.groups,
+            "clusters": data.clusters,
+            "weights": data.weights,
+            "features": data.features,
+            "training set": data.train_labels,
+        }
         parts += [name for name, array in arrays.items() if array is not None]
         return " · ".join(parts)
     groups = [literal(name, 30) for name in data.group_columns()]
@@ -143,7 +147,7 @@ def _reliability(whole: Evaluation) -> None:
 
 
 def about_rows(session: OpenSession) -> None:
-    """One line for each of event, clusters, features and weights, where there are any."""
+    """One line for the event and one for clusters, where there are any."""
     data = session.data
     if data.event is not None and data.kind != "pairs":
         _event(data)
@@ -153,8 +157,6 @@ def about_rows(session: OpenSession) -> None:
             f":material/workspaces: **Clusters:** {plural(n_clusters, 'value')} of {_column(data, 'cluster')}; splits "
             "and intervals keep the rows of each together."
         )
-    if data.features is not None:
-        st.markdown(f":material/data_array: **Features:** {sentence(data, data.features)}")
 
 
 def _event(data: Predictions) -> None:
@@ -284,29 +286,6 @@ def stays_open(session: OpenSession) -> None:
     st.caption(
         f"The new files are not open yet; {literal(session.data.name)} stays open with its fits."
     )
-
-
-def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
-    """The columns of the open table with their roles; changed ones are read from the files.
-
-    Data that a link brought back have none, since files are not kept: the table is then given once more.
-    """
-    changes = roles.choosers(reading, data)
-    if changes and reading.upload:
-        read_again(reading, changes)
-    if changes and data is not None:
-        st.session_state[WANTED] = data.sha256, changes
-    change_by_hand(reading)
-    pending = st.session_state.get(WANTED)
-    if reading.upload or data is None or pending is None or pending[0] != data.sha256:
-        return
-    st.info(
-        "Uploaded files are not kept. Give the table once more, and it is read with these roles."
-    )
-    file = uploader("The same table", "upload/again")
-    if file is not None:
-        del st.session_state[WANTED]
-        read_again(Reading(upload={SOURCE: (file.filename, file)}), pending[1])
 
 
 def findings(reading: Reading, session: OpenSession | None = None) -> None:
@@ -496,22 +475,3 @@ def refit_with_weights() -> None:
 def open_roles() -> None:
     """Open the columns with their roles."""
     st.session_state[READ_AS] = True
-
-
-def sentence(data: Predictions, features: np.ndarray) -> str:
-    """Describe the arrays beside each row, and what there is to compare it with."""
-    if features.ndim == 2:
-        content = plural(features.shape[1], "number")
-    else:
-        height, width = features.shape[1:3]
-        colour = " in colour" if features.shape[3:] == (3,) else ""
-        content = f"an image of {height:,} × {width:,} pixels{colour}"
-    low, high = three_digits(features.min()), three_digits(features.max())
-    text = f"each row carries {content} with values from {low} to {high}"
-    if data.train_labels is None:
-        return f"{text}. There is no training set that can be used to compare it with."
-    present = len(np.unique(data.train_labels))
-    return (
-        f"{text}. The training set has {plural(len(data.train_labels), 'row')}, "
-        f"{present:,} of {plural(data.n_classes, 'class', 'classes')} among them."
-    )
