@@ -7,12 +7,11 @@ from functools import partial
 import streamlit as st
 
 from calib.plots.reliability import usual_scale
-from calib.ui.audit import is_usable, lead
+from calib.ui.audit import lead
 from calib.ui.compare.recommendation import recommended
 from calib.ui.fits import judged_fits
 from calib.ui.reliability import (
     CHOSEN,
-    after,
     bin_rows,
     controls,
     diagrams,
@@ -43,8 +42,6 @@ def body() -> None:
     chosen = with_class_view(chosen, options)
     with finding:
         lead(session, "Reliability", "level")
-        if is_usable(session):  # the ECE of one probability for all rows is near 0 and no merit
-            st.markdown(after(fits[0], chosen, options))
     if not chosen:
         return
     with picture:

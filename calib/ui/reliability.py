@@ -146,9 +146,6 @@ def pair_of(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
     return fit.evaluation.pair if target is None else pair_of_class(fit, target)
 
 
-MOST_NAMED = 3
-
-
 def note(options: Options, view: View) -> str:
     """Meaning of the numbers beneath the diagrams."""
     of = f"P({escape_markdown(view.event_name or 'event')})" if view.is_event else "the confidence"
@@ -174,19 +171,6 @@ def scores(fit: ShownFit, options: Options) -> str:
 
 def _error_name(fit: ShownFit, options: Options) -> str:
     return SCORES["ECE"].seen(fit.evaluation.view if options.target is None else TOP_LABEL).title
-
-
-def after(raw: ShownFit, chosen: list[ShownFit], options: Options) -> str:
-    """Describe what becomes of the raw model's ECE with the calibrators among those chosen."""
-    others = sorted(
-        (error_of(fit, options).value, fit.title) for fit in chosen if fit.key != raw.key
-    )
-    if not others:
-        return ""
-    becomes = [f"{brief(value)} with {literal(title)}" for value, title in others]
-    rest = [f"more with {len(becomes) - MOST_NAMED} others"] if len(becomes) > MOST_NAMED else []
-    before = f"{_error_name(raw, options)} of {brief(error_of(raw, options).value)}"
-    return f"Its {before} becomes {listed(becomes[:MOST_NAMED] + rest)}."
 
 
 BESIDE = "reliability/panel/beside"

@@ -157,8 +157,6 @@ def test_nothing_is_recommended_where_no_calibrator_helps() -> None:
     assert "Not recommended: " in said(app)
     assert "Do not use" in said(open_page(FIT, session))
     fits_of_all = fit(fits.queue(), session, "temperature", "platt")
-    reliability = open_page("pages/3_Reliability.py", fits_of_all)
-    assert clean(reliability) and "becomes" not in said(reliability)
     export = open_page("pages/5_Export.py", fits_of_all)
     assert clean(export) and "Do not use" in said(export)
     bundle = [each for each in export.get("download_button") if "Bundle" in each.proto.label]

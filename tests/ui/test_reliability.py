@@ -14,11 +14,10 @@ from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
-from calib.registry import METHODS
-from calib.ui import reliability
+from calib.ui import fits, reliability
 from calib.ui.reliability import BESIDE
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, fit, open_page, said, table, unfold
+from tests.ui.conftest import charts, clean, fit, open_page, said, table, unfold
 
 PAGE = "pages/3_Reliability.py"
 
@@ -86,15 +85,13 @@ def test_diagrams_side_by_side_share_their_axes_on_each_scale_with_the_band_and_
     } == {"frequency"}
 
 
-def test_the_finding_says_what_becomes_of_the_error(
-    fits_to_read: OpenSession, sample_to_read: OpenSession
-) -> None:
+def test_each_diagram_stands_under_its_error(fits_to_read: OpenSession) -> None:
     test = fits_to_read.test
-    raw = metrics.ece(softmax(test.logits), test.labels)
-    finding = said(with_all(fits_to_read))
-    assert f"Its ECE of {brief(raw)} becomes" in finding
-    assert all(f"with {METHODS[name].title}" in finding for name in FITTED)
-    assert "Its ECE" not in said(open_page(PAGE, sample_to_read))
+    jobs = fits.queue().snapshot(fits_to_read.specs)
+    probs = [softmax(test.logits), *(job.calibrator.predict_proba(test.logits) for job in jobs)]
+    errors = [metrics.ece(each, test.labels) for each in probs]
+    found = said(with_all(fits_to_read))
+    assert all(f"ECE **{brief(error)}**" in found for error in errors)
 
 
 def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(
