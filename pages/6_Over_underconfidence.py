@@ -16,7 +16,6 @@ from calib.ui.over_under import (
     change,
     densities,
     finding,
-    numbers,
     rows_of,
     theorem,
 )
@@ -35,7 +34,6 @@ def body() -> None:
     rows = rows_of(fits, chosen)
     keys = tuple(fit.key for fit in chosen)
     change(rows, keys, view)
-    folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
     closer = choose_method(fits, "confidence")
     list_rows()

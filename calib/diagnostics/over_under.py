@@ -5,16 +5,13 @@ Wenger et al. 2020: the weighted gap of over- and underconfidence is below every
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.score_registry import EVENT_RATE, average_gap, smooth_scored_on
-from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
@@ -24,23 +21,6 @@ from calib.numerics import Floats
 
 FEW = 10
 """Wrong, or right, predictions below which intervals are conservative; see :func:`over_under_confidence`."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """Changes by a method against the baseline, with paired intervals.
-
-    Attributes
-    ----------
-    over, under, gap : differences.
-    ratio, ratio_over_odds : factors, 1 for no change.
-    """
-
-    over: Interval
-    under: Interval
-    gap: Interval
-    ratio: Interval
-    ratio_over_odds: Interval
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,6 @@ class OverUnder:
     odds : ``P(right) / P(wrong)``, the odds of a correct prediction, which the ratio of a calibrated model equals.
     ratio_over_odds : ``ratio / odds``; above 1 is overconfident.
     gap : ``o P(wrong) - u P(right)``, mean confidence minus accuracy; above 0 is overconfident.
-    change : against the baseline; None for the baseline.
     """
 
     n_wrong: int
@@ -71,16 +50,15 @@ class OverUnder:
     odds: Interval
     ratio_over_odds: Interval
     gap: Interval
-    change: Change | None = None
 
     @property
     def few(self) -> bool:
-        """Return whether so few are wrong, or right, that intervals are conservative and changes rough."""
+        """Return whether so few are wrong, or right, that intervals are conservative."""
         return min(self.n_wrong, self.n_right) < FEW
 
 
 def over_under_confidence(evaluations: Sequence[Evaluation]) -> list[OverUnder]:
-    """Over- and underconfidence of several methods on the same rows, the first of which is the baseline.
+    """Over- and underconfidence of several methods on the same rows.
 
     Intervals are linearised, those of ratios on the scale of logarithms; the odds have Wilson's. With fewer than ten
     wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in [0, 1],
@@ -90,12 +68,7 @@ def over_under_confidence(evaluations: Sequence[Evaluation]) -> list[OverUnder]:
     first = evaluations[0]
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, first)
-    quantities = [_quantities(evaluation) for evaluation in evaluations]
-    changes = [None, *(_change(estimates, quantities[0]) for estimates in quantities[1:])]
-    return [
-        _over_under(evaluation, estimates, change)
-        for evaluation, estimates, change in zip(evaluations, quantities, changes, strict=True)
-    ]
+    return [_over_under(evaluation) for evaluation in evaluations]
 
 
 def _quantities(evaluation: Evaluation) -> dict[str, Estimate]:
@@ -122,15 +95,8 @@ def _log(estimate: Estimate) -> Estimate:
     return Estimate(np.log(estimate.value), estimate.influence / estimate.value, estimate.degrees)
 
 
-def _change(estimates: Mapping[str, Estimate], baseline: Mapping[str, Estimate]) -> Change:
-    changed = {name: (estimates[name] - baseline[name]).interval() for name in estimates}
-    factors = (_exp(changed[name]) for name in ("log ratio", "log ratio over odds"))
-    return Change(changed["over"], changed["under"], changed["gap"], *factors)
-
-
-def _over_under(
-    evaluation: Evaluation, estimates: Mapping[str, Estimate], change: Change | None
-) -> OverUnder:
+def _over_under(evaluation: Evaluation) -> OverUnder:
+    estimates = _quantities(evaluation)
     outcome = evaluation.pair[1]
     n = len(outcome)
     right = int(outcome.sum())
@@ -154,7 +120,7 @@ def _over_under(
         )
         ratio = _quotient(over, under)
         times = _quotient(ratio, odds)
-    return OverUnder(wrong, right, over, under, ratio, odds, times, gap, change)
+    return OverUnder(wrong, right, over, under, ratio, odds, times, gap)
 
 
 def _odds(right: float, n: float) -> Interval:
@@ -217,32 +183,3 @@ def theorem_of_all(
 ) -> list[TheoremOne]:
     """:func:`theorem_one` for several methods on the same rows."""
     return [theorem_one(*pair, n_bins, binning, weights) for pair in pairs]
-
-
-def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[str, str]]:
-    """The quantities of one method as value and interval in words, by column; a dash for what does not exist."""
-    change = result.change
-    return {
-        "o": _cell(result.over),
-        "change of o": _cell(change.over if change else None, "+"),
-        "u": _cell(result.under),
-        "change of u": _cell(change.under if change else None, "+"),
-        "o / u": _cell(result.ratio),
-        "change of o / u": _cell(change.ratio if change else None, "×"),
-        view.wording.odds_label: _cell(result.odds),
-        "o / u over odds": _cell(result.ratio_over_odds),
-        "gap, points": _cell(result.gap, write=points),
-        "change of the gap": _cell(change.gap if change else None, write=points),
-    }
-
-
-def _cell(
-    interval: Interval | None, mark: str = "", write: Callable[[float], str] = number
-) -> tuple[str, str]:
-    """A value and its interval; ``mark`` stands before a positive difference, or before a factor."""
-    if interval is None or math.isnan(interval.value):
-        return "–", ""
-    value = write(interval.value)
-    return value if mark == "+" and interval.value <= 0 else mark + value, brackets(
-        interval.low, interval.high, write
-    )

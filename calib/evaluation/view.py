@@ -122,13 +122,6 @@ class ConfidenceWording:
             "bar."
         )
 
-    def explain_gap(self) -> str:
-        """The gap by o and u."""
-        return (
-            f"The gap is o · P({self.negative_outcome}) − u · P({self.positive_outcome}), in points; above zero: "
-            f"{self.too_high_label}."
-        )
-
     def explain_gaps(self) -> str:
         """Gaps of groups."""
         return (

@@ -17,12 +17,11 @@ from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.over_under import (
     OverUnder,
     over_under_confidence,
-    table_cells,
     theorem_of_all,
 )
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.view import ConfidenceWording, View
-from calib.formatting import class_phrase, percent, plural, points, points_between
+from calib.formatting import class_phrase, plural, points, points_between
 from calib.metrics.binning import BINNINGS
 from calib.plots.axes import Scale, crowded
 from calib.plots.over_under import (
@@ -38,9 +37,8 @@ from calib.plots.style import Style, three_digits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, ready, ready_of, with_raw
-from calib.ui.session import keep
 from calib.ui.text import binning_name, literal, rows_count_once
-from calib.ui.widgets import scale_of_probabilities, segments, show_table, whole_number
+from calib.ui.widgets import scale_of_probabilities, show_table, whole_number
 
 THIRD = 300
 """Least width: three figures and the menu fill a window of 1500 pixels, two one of 1100."""
@@ -86,7 +84,7 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
     if few:
         st.warning(
             f"Few predictions: {', '.join(few)}. Their intervals come from cautious formulas, which are rather too "
-            "wide, and intervals of changes are approximate; more test rows narrow them.",
+            "wide; more test rows narrow them.",
             icon=":material/warning:",
         )
 
@@ -128,24 +126,6 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             f"o: {over} u: {under} Calibration fixes their ratio; at that ratio, smaller o and u mean better "
             "discrimination."
         )
-
-
-def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
-    """The same in numbers, with intervals and changes."""
-    table = keep(("over-under table", *keys), lambda: _table(rows, view))
-    show_table(table, "method")
-    st.caption(
-        "95\u00a0% intervals in brackets. Changes are against the raw "
-        "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. "
-        f"{view.wording.explain_gap()}"
-    )
-
-
-def _table(rows: list[Row], view: View) -> pd.DataFrame:
-    cells = [{"method": name, **table_cells(result, view)} for name, result, _ in rows]
-    return pd.DataFrame(cells).map(
-        lambda cell: cell if isinstance(cell, str) else " ".join(cell).strip()
-    )
 
 
 def densities(chosen: list[ShownFit]) -> None:
@@ -222,7 +202,7 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
 
 
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:
-    """Show each band's contribution to the gap, raw model over method, and all methods in a table."""
+    """Show each band's contribution to the gap, raw model over method."""
     view = fit.evaluation.view
     methods = [_bands(other) for other in with_raw(fits, fit)]
     names = [band_name(*ends) for ends in pairwise(view.bands)]
@@ -241,25 +221,10 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
         "Hovering gives both means, o and u within the band.",
         choose,
     )
-    show_table(pd.DataFrame([_band_cells(names, *_bands(other)[:2]) for other in fits]), "method")
-    st.caption(
-        "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its last "
-        "column."
-    )
 
 
 def _bands(fit: ShownFit) -> Named:
     return fit.title, ready_of(fit, "the bands", by_band, fit.evaluation), fit.style
-
-
-def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str]:
-    cells = {
-        name: f"{points(adds)}  [{percent(share, 0)}]" if rows else "no rows"
-        for name, adds, share, rows in zip(
-            names, gaps.contribution, gaps.share, gaps.rows, strict=True
-        )
-    }
-    return {"method": method, **cells, "gap": points(float(gaps.contribution.sum()))}
 
 
 MOST_CLASSES = 20
@@ -269,13 +234,10 @@ MOST_CLASSES = 20
 def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
     """The gap of each class, the worst first, from the raw model to the method."""
     view = fit.evaluation.view
-    titles = {"predicted": "raw model's predicted class", "label": "true class"}
-    by = segments("Rows by", titles, "predicted", "classes/by")
-    raw = fits[0].evaluation
     names = np.array([*map(class_phrase, test.class_names)])
-    of_row = names[raw.predicted if by == "predicted" else raw.labels]
+    of_row = names[fits[0].evaluation.predicted]
     methods = [
-        (other, ready_of(other, "the classes", subgroups, other.evaluation, of_row, about=by))
+        (other, ready_of(other, "the classes", subgroups, other.evaluation, of_row))
         for other in with_raw(fits, fit)
     ]
     last = methods[-1][1]
@@ -285,7 +247,9 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
     order = last.worst_first[:MOST_CLASSES]
     if len(order):
         gaps = [(other.title, classes.gaps, other.style) for other, classes in methods]
-        draw = partial(per_class_chart, last.names, order, gaps, f"By {titles[by]}", view)
+        draw = partial(
+            per_class_chart, last.names, order, gaps, "By the raw model's predicted class", view
+        )
 
         def choose(title: str, name: str) -> None:
             clicked = next(other for other, _ in methods if other.title == title)
@@ -295,12 +259,7 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
             f"{view.wording.explain_gaps()} The intervals hold for all classes together; the dot above is that of the "
             "raw model."
         )
-        show_clickable(("classes chart", fit.key, by), draw, "classes", how_to_read, choose)
-    if by == "label":
-        st.caption(
-            "Given the true class, a gap is no fault of calibration: even a calibrated model is overconfident on "
-            "classes that are hard to tell apart."
-        )
+        show_clickable(("classes chart", fit.key), draw, "classes", how_to_read, choose)
     cells = [
         (group.name, group.rows, group.observed, group.predicted, *group.gap)
         for group in last.in_order()

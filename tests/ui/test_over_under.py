@@ -7,12 +7,12 @@ from streamlit.testing.v1 import AppTest
 
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, unfold
+from tests.ui.conftest import FITTED, charts, clean, open_page, table, unfold
 
 PAGE = "pages/6_Over_underconfidence.py"
 FIRST, ALL = 1, 4
 """Figures at first sight, which is the ratio, and with all questions opened; a density for each is extra."""
-FOLDED = ("numbers", "bands", "classes", "densities", "theorem")
+FOLDED = ("bands", "classes", "densities", "theorem")
 
 
 def opened(session: OpenSession, *parts: str) -> AppTest:
@@ -34,23 +34,17 @@ def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> No
     assert f"of {len(FITTED)} calibrators" in finding(app) or all(
         m in finding(app) for m in ("is off by **+", "is off by **−")
     )
-    numbers = table(app, "change of o / u")
-    assert len(numbers) == 1 + len(FITTED)
-    assert numbers["change of o"].tolist()[0] == "–"
-    assert all(cell.startswith(("+", "-")) for cell in numbers["change of o"].tolist()[1:])
-    assert all(cell.startswith("×") for cell in numbers["change of o / u"].tolist()[1:])
 
 
-def test_classes_by_label_are_those_of_the_test_rows(fits_to_read: OpenSession) -> None:
-    app = opened(fits_to_read, "classes")
-    group(app, "classes/by").set_value("label").run()
+def test_classes_are_those_that_the_raw_model_predicts_of_the_test_rows(
+    fits_to_read: OpenSession,
+) -> None:
+    app = unfold(opened(fits_to_read, "classes"), "classes/numbers")
     assert clean(app)
-    assert "even a calibrated model is overconfident" in said(app)
-    app = unfold(app, "classes/numbers")
     shown = table(app, "class").set_index("class")
     test = fits_to_read.test
     assert shown["rows"].sum() == len(test)
-    assert shown.loc["digit 3", "rows"] == (test.labels == 3).sum()
+    assert shown.loc["digit 3", "rows"] == (test.logits.argmax(axis=1) == 3).sum()
 
 
 def test_the_small_table_has_the_means_of_wrong_and_right_predictions(
