@@ -52,7 +52,7 @@ def body() -> None:
         else:
             show_verdict(subject, result, result.check.change)
             pictures(subject, result)
-            over_time(subject, new_data, result)
+            over_time(subject, result)
             with st.expander("All scores, and the distribution of the confidence, before and now"):
                 scores(subject, result.check.change)
                 drift(subject, result)

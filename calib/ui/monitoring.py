@@ -17,7 +17,7 @@ from calib.data import Choices, LoadOptions
 from calib.data.loading import APART
 from calib.data.options import FILES, FORMATS
 from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows, sentences
-from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time
+from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
 from calib.diagnostics.shift import CalibrationShift, off, recorded_scores, verdict
 from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded
 from calib.engine import Data
@@ -26,7 +26,7 @@ from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import SAME_DATA
 from calib.export import provenance
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import escape_markdown, listed, plural, signed
+from calib.formatting import escape_markdown, plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.reliability import common_limits, explain_diagram, reliability_diagram, usual_scale
@@ -48,8 +48,6 @@ from calib.ui.widgets import HALF, draw_table, show_table
 
 UPLOADED = "an exported calibrator"
 FIXES = "monitoring/fixes"
-MOST_NAMES = 5
-"""Classes that are named; of more, the first ones and the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +116,8 @@ def _uploaded() -> Subject | None:
 
 def record_sentence(exported: ExportedCalibrator) -> str:
     """Describe the calibrator in a file: its method, its classes, its data and its day, as far as they are recorded."""
-    names = [literal(str(name), 20) for name in exported.class_names]
-    few = (
-        listed(names)
-        if len(names) <= MOST_NAMES
-        else f"{', '.join(names[: MOST_NAMES - 1])}, …, {names[-1]}"
-    )
     classes = plural(exported.n_classes, "class", "classes")
-    text = f"The file holds **{METHODS[exported.method].title}** for {classes} ({few})"
+    text = f"The file holds **{METHODS[exported.method].title}** for {classes}"
     if data := exported.metadata.get("data_name"):
         text += f", fitted on {literal(str(data))}"
     if day := exported.metadata.get("exported_on"):
@@ -143,14 +135,12 @@ class NewData:
     mark : tells the files from others.
     main : the file of the outputs, which holds what was made of it.
     options : the other files, and choices made by hand or by clicking a finding's fix.
-    labelled : False where the visitor says that the rows have no labels; None leaves it to the file.
     """
 
     key: tuple[Any, ...]
     mark: tuple[str, ...]
     main: StoredUpload
     options: LoadOptions
-    labelled: bool | None = None
 
 
 def choose_new_data(subject: Subject) -> NewData | None:
@@ -168,17 +158,13 @@ def choose_new_data(subject: Subject) -> NewData | None:
         labels = uploader(FILES["labels"], "monitoring/labels")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="monitoring/kind"):
             choices = Choices(kind=subject.exported.kind)
-        without = st.toggle(
-            "These rows have no labels, whatever the file holds", key="monitoring/unlabelled"
-        )
     if main is None:
         return None
     mark = tuple(file.file_id for file in (main, labels) if file is not None)
     choices = replace(choices, **_fixes(mark))
     of_labels = None if labels is None else (labels.filename, labels)
     options = LoadOptions(labels=of_labels, choices=choices, isolate=APART)
-    labelled = False if without else None
-    return NewData((subject.key, mark, choices, labelled), mark, main, options, labelled)
+    return NewData((subject.key, mark, choices), mark, main, options)
 
 
 def show_noticed(new: NewRows, new_data: NewData, unread: bool) -> None:
@@ -222,8 +208,6 @@ DIAGRAM_PIXELS = 330
 """Three figures in a row and the menu fill a window of 1500 pixels."""
 CPU_SECONDS, CPU_SECONDS_PER_MILLION = 30, 20
 """Most processor time to judge an uploaded calibrator, and for each million outputs; GPcalib, the slowest, takes 8."""
-FILE_ORDER = "the order of the file"
-SIZE = "monitoring/batch"
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,16 +220,12 @@ class Checked:
     check : the verdict.
     same_data : whether these are the rows that it was fitted on.
     times : of the rows, where the file says when they were scored.
-    time_column : of a table, the column that says it.
-    columns : of a table.
     """
 
     key: Hashable
     check: NewRowsCheck
     same_data: bool = False
     times: npt.NDArray[np.str_] | None = None
-    time_column: str = ""
-    columns: tuple[str, ...] = ()
 
 
 def checked(subject: Subject, new_data: NewData) -> Checked | None:
@@ -267,7 +247,7 @@ def _read(subject: Subject, new_data: NewData) -> tuple[NewRows, Checked | None]
     """Findings on the new rows, without the rows, and the verdict."""
     with st.spinner("Reading…"):
         source = new_data.main.filename, new_data.main
-        new = read_new_rows(subject.exported, source, new_data.options, new_data.labelled)
+        new = read_new_rows(subject.exported, source, new_data.options)
     admit(find_visitor(), all_results(), new)
     bare = replace(new, data=None, inspection=replace(new.inspection, predictions=None))
     return bare, _judged(subject, new_data, new)
@@ -286,10 +266,7 @@ def _judged(subject: Subject, new_data: NewData, new: NewRows) -> Checked | None
     )
     if not new.labelled:
         return Checked(new_data.key, check)
-    column = next((role.column for role in data.roles if role.role == "time"), "")
-    same_data = new.fitted_on(subject.data_sha256)
-    columns = tuple(new.inspection.rows)
-    return Checked(new_data.key, check, same_data, data.times, column, columns)
+    return Checked(new_data.key, check, new.fitted_on(subject.data_sha256), data.times)
 
 
 def unlabelled(subject: Subject, result: Checked) -> None:
@@ -411,15 +388,12 @@ def _beyond(key: str, change: Interval | None) -> str:
     return "better" if (change.value < 0) == (SCORES[key].better == "lower") else "worse"
 
 
-def over_time(subject: Subject, new_data: NewData, result: Checked) -> None:
+def over_time(subject: Subject, result: Checked) -> None:
     """The test after every batch, in words and as charts, and what the batches are."""
-    evaluation, times = result.check.evaluation, result.times
     if result.check.change is None or result.check.change.untold:
         return
-    size = int(st.session_state.get(f"{SIZE}/{new_data.mark}", default_size(len(evaluation))))
     st.subheader("Looked at after every batch")
-    tests = _tests(subject, evaluation, new_data.key, times, None if times is not None else size)
-    _batches(new_data, result, len(tests))
+    _tests(subject, result.check.evaluation, result.key, result.times)
 
 
 def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
@@ -433,24 +407,18 @@ def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
         st.caption("The test after every batch takes no weights, and these rows have some.")
         return
     try:
-        tests = _tests(subject, subject.before, subject.key, times, None)
+        _tests(subject, subject.before, subject.key, times)
     except CalibrationError as error:  # too many batches
         st.caption(escape_markdown(str(error)))
-        return
-    st.caption(f"{plural(len(tests), 'batch', 'batches')}: weeks, days or numbers of the column.")
 
 
 def _tests(
-    subject: Subject,
-    evaluation: Evaluation,
-    key: Hashable,
-    times: npt.NDArray[np.str_] | None,
-    size: int | None,
-) -> SequentialTests:
+    subject: Subject, evaluation: Evaluation, key: Hashable, times: npt.NDArray[np.str_] | None
+) -> None:
     """Draw the test after every batch, in words and as charts."""
-    key = "over time", key, size
+    what = "the test after every batch"
     tests: SequentialTests = ready(
-        key, "the test after every batch", tests_over_time, *evaluation.pair, times, size
+        ("over time", key), what, tests_over_time, *evaluation.pair, times
     )
     st.markdown(tests.sentence)
     wording = evaluation.view.wording
@@ -469,44 +437,13 @@ def _tests(
                 f"All rows up to each batch: {wording.observed_label} over {wording.mean_label}. The band "
                 "holds the true ratio at all times together with a probability of 95\u00a0%.",
             )
-    return tests
-
-
-def _batches(new_data: NewData, result: Checked, n_batches: int) -> None:
-    """Describe the batches, and how to have others."""
-    n = len(result.check.evaluation)
-    timed = result.times is not None
-    columns = result.columns
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if columns:
-            options = [FILE_ORDER, *columns]
-            now = result.time_column if timed else FILE_ORDER
-            picked = st.selectbox(
-                "Batches by",
-                options,
-                index=options.index(now),
-                format_func=lambda name: literal(name, 30),
-                key=f"monitoring/times/{new_data.mark}/{now}",
-                width=280,
-            )
-            if picked != now:
-                read_with(new_data, {"times": "" if picked == FILE_ORDER else picked})
-        if not timed:
-            st.number_input(
-                "Rows in a batch",
-                1,
-                max(n, 1),
-                default_size(n),
-                key=f"{SIZE}/{new_data.mark}",
-                width=160,
-            )
+    basis = "weeks, days or numbers of the column of times"
+    if times is None:
+        basis = "rows in the order of the file, since no column of dates or week numbers was found"
     clustered = ""
-    if result.check.evaluation.clusters is not None:
+    if evaluation.clusters is not None:
         clustered = " The test takes rows of a cluster as independent, and so raises more false alarms than 5\u00a0%."
-    basis = (
-        "weeks, days or numbers of the chosen column" if timed else "rows in the order of the file"
-    )
     st.caption(
-        f"{plural(n_batches, 'batch', 'batches')}: {basis}. The order must not depend on the outcomes: rows whose "
+        f"{plural(len(tests), 'batch', 'batches')}: {basis}. The order must not depend on the outcomes: rows whose "
         f"labels come late enter when the labels are known.{clustered}"
     )
