@@ -17,7 +17,6 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.judgement import AnswerScores, Judged, certify_and_judge, judge_answers
-from calib.decisions.prior_shift import NewRate, estimate_rate
 from calib.decisions.rules import AnswerAbove
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, fit_and_judge_sets, sets_change
@@ -25,7 +24,7 @@ from calib.diagnostics.judgement import rows_to_judge
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.metrics.confidence import Bools, top_label
 from calib.metrics.estimate import Rows
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats, Ints
 
 ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 USUAL = 0.5
@@ -168,20 +167,6 @@ class SetsBeside:
     raw: Sets
     method: Sets
     change: dict[str, Interval]
-
-
-def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> NewRate:
-    """Rate of an event among rows without labels from their raw outputs, by the labelled rows among a worker's arrays.
-
-    Parameters
-    ----------
-    logits : (m, 2) of the new rows.
-    column : of the event.
-    """
-    before = softmax(data["logits"])[:, column]
-    after = softmax(logits)[:, column]
-    about: dict[str, Any] = {name: data.get(name) for name in ("clusters", "weights")}
-    return estimate_rate(before, data["labels"] == column, after, **about)
 
 
 def sets_against_raw(

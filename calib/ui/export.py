@@ -70,6 +70,8 @@ CONFIDENCE = """confidence = calibrator.predict_confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
 EXPORT = "pages/5_Export.py"
+SURE = "export/sure of"
+"""The upload whose outputs somebody said are of the calibrator's kind, in Streamlit's session state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +252,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, package: Packed) -> No
         outputs = (
             f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
         )
-        uploaded = uploaded_rows(session, fit, "export", outputs)
+        uploaded = uploaded_rows(session, fit, outputs)
         if uploaded is None:
             return
         rows, of = uploaded
@@ -276,24 +278,18 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, package: Packed) -> No
     st.caption(f"{plural(len(rows.logits), 'row')}{classes}.")
 
 
-def uploaded_rows(
-    session: OpenSession, fit: ShownFit, page: str, what: str
-) -> tuple[Rows, Hashable] | None:
+def uploaded_rows(session: OpenSession, fit: ShownFit, what: str) -> tuple[Rows, Hashable] | None:
     """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload.
 
     Parameters
     ----------
-    page : begins the keys of its widgets.
     what : is asked for, for people.
     """
-    file = uploader(f"{what}: {FORMATS}", f"{page}/upload")
+    file = uploader(f"{what}: {FORMATS}", "export/upload")
     if file is None:
         return None
     exported = provenance.exported(remembering(session, fit))
-    marked = (
-        f"{page}/sure of"  # the upload whose outputs somebody said are of the calibrator's kind
-    )
-    sure = st.session_state.get(marked) == file.file_id
+    sure = st.session_state.get(SURE) == file.file_id
     of = fit.key, file.file_id, sure
     try:
         return keep(
@@ -301,8 +297,8 @@ def uploaded_rows(
         ), of
     except AmbiguousOutputs as error:
         st.warning(escape_markdown(str(error)), icon=":material/help:")
-        if st.button(f"They are {KINDS[exported.kind]}: go on with them", key=f"{page}/sure"):
-            st.session_state[marked] = file.file_id
+        if st.button(f"They are {KINDS[exported.kind]}: go on with them", key="export/sure"):
+            st.session_state[SURE] = file.file_id
             st.rerun()
     except DataError as error:
         for finding in error.findings:

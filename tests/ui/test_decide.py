@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calib.data.samples import load_sample
-from calib.decisions import Costs, Goal, estimate_rate, event_decision
+from calib.decisions import Costs, Goal, event_decision
 from calib.decisions.cuts import SEARCHED
 from calib.decisions.prior_shift import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
@@ -206,7 +206,7 @@ def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     assert not session.carried
 
 
-def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(
+def test_a_new_rate_moves_the_cut(
     loans: OpenSession,
 ) -> None:
     app = open_page(PAGE, loans)
@@ -216,19 +216,6 @@ def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut
     assert clean(app)
     cut = cut_at_rate(1 / 6, float(loans.calibration.labels.mean()), 0.02)
     assert f"gives at least **{percent(cut)}**" in said(app)
-    app.segmented_control(key="rate/source").set_value("rows").run()
-    assert clean(app)
-    rows = np.r_[
-        np.flatnonzero(loans.test.labels == 1), np.flatnonzero(loans.test.labels == 0)[:200]
-    ]
-    probs = softmax(loans.test.logits)[rows, 1]
-    file = "\n".join(["probability", *(f"{p:.9f}" for p in probs)]).encode()
-    app.file_uploader(key="rate/upload").upload("new.csv", file, "text/csv").run()
-    assert clean(app)
-    known = estimate_rate(
-        softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2
-    )
-    assert f"**{percent(known.rate.value)}**" in said(app)
 
 
 def test_answers_and_sets_count_rows_by_their_weights() -> None:

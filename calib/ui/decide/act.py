@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from calib.decisions.cuts import Basis, EventDecision, Goal, event_decision
 from calib.decisions.outcomes import Change, Costs, Outcome
-from calib.decisions.prior_shift import NewRate, cut_at_rate
+from calib.decisions.prior_shift import cut_at_rate
 from calib.decisions.rules import EventCut
-from calib.diagnostics.risk_coverage import rates_of_rows
-from calib.engine import Data
 from calib.errors import CalibrationError
-from calib.evaluation.evaluation import row_arrays
 from calib.formatting import NO_BREAK, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import weighted_mean
@@ -28,8 +24,8 @@ from calib.ui import widgets
 from calib.ui.compare.recommendation import choose_method
 from calib.ui.decide import threshold
 from calib.ui.decide.threshold import assumed_number, is_assumed
-from calib.ui.export import offer_decision, uploaded_rows
-from calib.ui.fits import ShownFit, ready, ready_of, with_raw
+from calib.ui.export import offer_decision
+from calib.ui.fits import ShownFit, ready_of, with_raw
 from calib.ui.session import OpenSession
 from calib.ui.text import interval_cell, literal, percents
 from calib.ui.widgets import segments
@@ -94,7 +90,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     drawn = partial(benefit, fits, fit, decision.cut.value)
     widgets.folded("Net benefit over all thresholds", "decide/benefit", drawn)
     if fit.calibrator.gives_probabilities:
-        another = partial(at_another_rate, session, fits, fit, goal.costs)
+        another = partial(at_another_rate, session, fit, goal.costs)
         widgets.folded("Another event rate", "decide/another rate", another)
 
 
@@ -355,56 +351,35 @@ def _net_benefit(fit: ShownFit, thresholds: Floats) -> NetBenefit:
     return ready_of(fit, "the decision curve", net_benefit, *rows, about=float(thresholds[-1]))
 
 
-SOURCES = {"known": "Known", "rows": "From rows without labels"}
-
-
-def at_another_rate(
-    session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
-) -> None:
+def at_another_rate(session: OpenSession, fit: ShownFit, costs: Costs) -> None:
     """The new rate, and the threshold of least expected cost at it."""
     name = literal(session.view.event_name)
     column = session.view.column or 0
     part = session.calibration
     old = weighted_mean(part.labels == column, part.confirmed_weights)
-    source = segments("The new rate is", SOURCES, "known", "rate/source")
-    estimate = None
+    entered = st.number_input(
+        f"New rate of {name}, in %",
+        0.001,
+        99.999,
+        None,
+        1.0,
+        key="rate/event",
+        persist_state="session",
+        width=330,
+        format="%g",
+        placeholder=f"{100 * old:.3g} on the calibration rows",
+    )
+    if entered is None:
+        st.markdown(f"The rate of {name} is **{percent(old)}** on the calibration rows.")
+        return
+    new = entered / 100
     try:
-        if source == "known":
-            entered = st.number_input(
-                f"New rate of {name}, in %",
-                0.001,
-                99.999,
-                None,
-                1.0,
-                key="rate/event",
-                persist_state="session",
-                width=330,
-                format="%g",
-                placeholder=f"{100 * old:.3g} on the calibration rows",
-            )
-            new = None if entered is None else entered / 100
-        else:
-            estimate = estimated(session, fits[0])
-            new = None if estimate is None else estimate.rate.value
-            if estimate is not None:
-                st.markdown(
-                    f"The rate of {name} among {plural(estimate.n_new, 'new row')} is "
-                    f"**{percent(estimate.rate.value)}** ({percents(estimate.rate)}), estimated from the outputs alone."
-                )
-        if new is None:
-            st.markdown(f"The rate of {name} is **{percent(old)}** on the calibration rows.")
-            return
         cut = cut_at_rate(costs.cut, old, new)
     except CalibrationError as error:
         st.warning(str(error), icon=":material/warning:")
         return
-    rates = [] if estimate is None else np.clip(estimate.rate[1:], 1e-6, 1.0 - 1e-6).tolist()
-    ends = sorted(cut_at_rate(costs.cut, old, rate) for rate in rates)
-    span = (
-        f" ({percent(ends[0])} to {percent(ends[1])} over the interval of the rate)" if ends else ""
-    )
     st.markdown(
-        f"At a rate of **{percent(new)}** act where {fit.title} gives at least **{percent(cut)}**{span}. "
+        f"At a rate of **{percent(new)}** act where {fit.title} gives at least **{percent(cut)}**. "
         f"It was fitted at a rate of {percent(old)}. At the new rate such a case has a probability of "
         f"{percent(costs.cut)}, the threshold of these costs."
     )
@@ -414,25 +389,3 @@ def at_another_rate(
     )
     chosen = f"a miss is worth {costs.miss:g} false alarms, at a rate of {percent(new)}."
     offer_decision(session, fit, "rate", EventCut(cut=cut, column=column, chosen=chosen))
-
-
-def estimated(session: OpenSession, raw: ShownFit) -> NewRate | None:
-    """The rate of the rows of an upload, by a worker; None until there is one."""
-    rows = uploaded_rows(
-        session, raw, "rate", "New outputs of the same model; labels in the file are not used"
-    )
-    if rows is None:
-        return None
-    part = session.calibration
-    arrays: dict[str, Any] = {"logits": part.logits, "labels": part.labels}
-    arrays |= {name: array for name, array in row_arrays(part).items() if array is not None}
-    data = Data(f"{part.sha256} for rates", arrays)
-    key = ("rate of rows", rows[1])
-    return ready(
-        key,
-        "the rate of the new rows",
-        rates_of_rows,
-        rows[0].logits,
-        session.view.column,
-        data=data,
-    )
