@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from calib.calibrators.imax import IMaxBinning
@@ -33,16 +32,13 @@ from calib.plots.bins import (
     set_divergence_chart,
     steps_chart,
 )
-from calib.plots.style import three_digits
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready, rows_of
 from calib.ui.text import literal
 from calib.ui.widgets import (
     choose_class,
-    draw_table,
     folded,
     scale_of_probabilities,
-    segments,
     whole_number,
 )
 
@@ -231,7 +227,9 @@ def questions(
     data: Predictions, picture: BinningPicture, rails: list[Rail], choice: BinningChoice
 ) -> None:
     """Offer further questions about these bins."""
-    folded("The bins in numbers", "binning/meaning", partial(meaning, picture, rails, choice))
+    folded(
+        "The probability of each bin", "binning/meaning", partial(meaning, picture, rails, choice)
+    )
     folded(
         "Information kept by 2 to 64 bins",
         "binning/numbers",
@@ -243,29 +241,11 @@ def questions(
 
 
 def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
-    """The representatives of the bins, and every bin of one scheme in numbers."""
+    """The representatives of the bins."""
     scale = scale_of_probabilities("linear", "binning/scale")
     draw = partial(representatives, picture.density, rails, scale)
     widgets.show_cached(
         ("steps", scale, *_key(choice, rails)), draw, "representatives", HOW_TO_READ_STEPS
-    )
-    names = [name for name, _, _ in rails]
-    chosen = segments("Scheme", names, names[0], f"binning/table/{len(names)}", wrap=True)
-    draw_table(bin_table(rails[names.index(chosen) if chosen in names else 0][1]))
-
-
-def bin_table(bins: BinnedPairs) -> pd.DataFrame:
-    """Every bin of one scheme in numbers."""
-    return pd.DataFrame(
-        {
-            "from log-odds": ["−∞", *map(three_digits, bins.edges)],
-            "to": [*map(three_digits, bins.edges), "∞"],
-            "pairs": bins.count,
-            "share, %": 100 * bins.mass,
-            "y = 1": bins.positives,
-            "representative": bins.representatives,
-            "mean probability of the model": bins.predicted,
-        }
     )
 
 

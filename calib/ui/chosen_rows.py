@@ -122,6 +122,4 @@ def list_rows() -> None:
         return
     st.markdown(rows.description)
     widgets.draw_table(rows.table, height=300)
-    with st.container(horizontal=True):
-        widgets.csv("These rows as CSV", "rows/csv", "rows.csv", lambda: rows.table, of=(rows,))
-        st.button("Clear the choice", key="rows/clear", icon=":material/close:", on_click=clear)
+    st.button("Clear the choice", key="rows/clear", icon=":material/close:", on_click=clear)

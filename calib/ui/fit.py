@@ -25,7 +25,6 @@ from calib.registry import (
 )
 from calib.ui import fits
 from calib.ui.audit import audit_of, lead
-from calib.ui.link import page_link
 from calib.ui.menu import describe_missing
 from calib.ui.progress import finished_fit, job_list, offered_presets
 from calib.ui.session import OpenSession
@@ -232,23 +231,11 @@ def _choose(methods: list[str]) -> None:
 
 
 def _unavailable(data: Predictions) -> None:
-    """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
-    if sentence := describe_exclusions(data):
-        st.caption(sentence)
-    able = [
-        name for name, method in METHODS.items() if can_learn(method.cls, data)
-    ]  # of the others it is said above
-    lacking = {
-        METHODS[name].title: missing
-        for name in able
-        if (missing := missing_arrays(name, data))
-        and not (missing == ["groups"] and data.group_columns())
-    }
-    for title, missing in lacking.items():
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f":gray-badge[:material/block: {title}] :gray[needs {describe_missing(missing)}, which these data do "
-                "not hold.]",
-                width="content",
-            )
-            page_link("app.py", "Open data with them", ":material/upload_file:")
+    """The methods that the data do not allow, with what they need."""
+    sentences = [describe_exclusions(data)]
+    for name, method in METHODS.items():
+        missing = missing_arrays(name, data) if can_learn(method.cls, data) else []
+        if missing and not (missing == ["groups"] and data.group_columns()):
+            sentences.append(f"{method.title} needs {describe_missing(missing)}.")
+    if text := " ".join(filter(None, sentences)):
+        st.caption(text)

@@ -53,21 +53,6 @@ def against_temperature(outside: float | None) -> str:
     return f"One temperature follows this curve, in the 95\u00a0% band at {inside} of the logits that decide."
 
 
-def temperature_on_rows(curve: EffectCurve) -> str:
-    """For how many rows temperature scaling lies in the band of mean confidences."""
-    if curve.temperature is None:
-        return ""
-    (low, high), _ = curve.bands
-    inside = (
-        curve.count[(curve.temperature >= low) & (curve.temperature <= high)].sum()
-        / curve.count.sum()
-    )
-    return (
-        "On average over test rows of like confidence, temperature scaling lies in the pointwise 95\u00a0% band for "
-        f"{percent(float(inside), 0)} of them."
-    )
-
-
 def least_sure(name: str, curve: EffectCurve) -> str:
     """Place where the posterior is widest."""
     widest = int(np.argmax(curve.sd))
@@ -217,8 +202,6 @@ def effects(fits: list[LatentFit]) -> None:
     widgets.show_cached(
         ("effect figure", *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT
     )
-    if not fits[0].gp.collapsed_ and (sentence := temperature_on_rows(fits[0].effect.curve)):
-        st.caption(sentence)
     for fit in fits:
         name = f"**{fit.name}**: " if len(fits) > 1 else ""
         st.caption(

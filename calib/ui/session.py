@@ -91,11 +91,13 @@ class Visitor:
     visitor : tells this visitor from others who may want the same fit.
     waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
     cached : what pages computed with the bytes that it takes, by key; see :func:`keep`.
+    built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     """
 
     visitor: str = field(default_factory=lambda: uuid4().hex)
     waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
     cached: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
+    built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
 
     def seen(self, key: Hashable) -> Hashable:
         """The key of what is computed in the view that the visitor looks at."""
@@ -142,7 +144,6 @@ class OpenSession(Visitor):
     reading : the files that the data come from.
     specs_of_splits : fits asked for on every split looked at, so that going back finds them again.
     studies : studies asked for on the present split, by kind.
-    built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     carried : what the files of a fit decide, by fit key.
     viewpoint : how data of two classes are looked at.
@@ -160,7 +161,6 @@ class OpenSession(Visitor):
     reading: Reading = field(default_factory=Reading)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
     studies: dict[str, TaskSpec] = field(default_factory=dict)
-    built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
     carried: dict[str, Carried] = field(default_factory=dict)
     viewpoint: Viewpoint = "event"

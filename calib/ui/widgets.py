@@ -25,13 +25,11 @@ from calib.plots.axes import Scale
 from calib.plots.style import Style, text_color
 from calib.ui.fits import ShownFit
 from calib.ui.ready import waiting_line
-from calib.ui.session import current_session, find_session, keep
+from calib.ui.session import current_session, find_session, find_visitor, keep
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
 SCALES: tuple[Scale, ...] = ("linear", "logit")
-BUILT = "calib_built"
-"""Files built while no data are open, in Streamlit's session state."""
 HALF = 495
 """Pixels: two figures and the menu fill a window of 1500."""
 PARAMETERS = {
@@ -287,19 +285,16 @@ def csv(
     of : objects that it is made of; while they are the same ones it is not made again.
     """
 
-    built = _built().get(key)
+    visitor = find_visitor()
+    assert visitor is not None  # a page is drawn
+    built = visitor.built.get(key)
     if (
         built is None
         or len(built[0]) != len(of)
         or any(a is not b for a, b in zip(built[0], of, strict=True))
     ):
-        built = _built()[key] = of, safe_table(table()).to_csv(index=False)
+        built = visitor.built[key] = of, safe_table(table()).to_csv(index=False)
     offer(label, built[1], file_name, key, icon=":material/table:")
-
-
-def _built() -> dict[str, tuple[Any, str | bytes]]:
-    session = find_session()
-    return st.session_state.setdefault(BUILT, {}) if session is None else session.built
 
 
 def offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:

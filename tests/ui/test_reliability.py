@@ -109,7 +109,6 @@ def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(
     assert rows["correct"].tolist() == right[places].tolist()
     gap = 100 * (rows["confidence"].mean() - rows["correct"].mean())
     assert f"gap {gap:+.1f} points" in said(app)
-    assert any(button.label == "These rows as CSV" for button in app.get("download_button"))
     assert all("selected rows" in names for names in traces(app))
     app.switch_page("pages/6_Over_underconfidence.py").run()
     assert clean(app)
