@@ -74,20 +74,18 @@ def several(
 ) -> list[str]:
     """Let the visitor pick some of the options, which may be others in every run.
 
-    Options that were offered before stay as the visitor left them, also where they were gone for a while.
+    Options stay as the visitor left them, also where they were gone for a while.
 
     Parameters
     ----------
     options : their titles.
     key : of the widget, unique in the app.
-    most : so many of those offered for the first time are picked, the first ones; all by default.
-    aside : those that are offered, but not picked to begin with.
+    most : so many are picked until the visitor does, the first ones; all by default.
+    aside : those that are offered, but not picked until the visitor does.
     """
     picked: dict[str, bool] = current_session().picked.setdefault(key, {})
-    new = [option for option in options if option not in picked]
-    begin = [option for option in new if option not in aside][:most]
-    picked.update({option: option in begin for option in new})
-    put(key, [option for option in options if picked[option]])
+    begin = [option for option in options if option not in picked and option not in aside][:most]
+    put(key, [option for option in options if picked.get(option, option in begin)])
 
     def remember() -> None:
         picked.update({option: option in st.session_state[key] for option in options})
