@@ -14,7 +14,6 @@ from calib.ui.over_under import (
     bands,
     by_class,
     change,
-    densities,
     finding,
     rows_of,
     theorem,
@@ -45,11 +44,6 @@ def body() -> None:
     if view.column is None:
         classes = partial(by_class, session.test, fits, closer)
         folded("In which classes?", "confidence/classes", classes)
-    folded(
-        view.wording.densities_title,
-        "confidence/densities",
-        partial(densities, chosen),
-    )
     folded(
         "How small can a calibration error be?",
         "confidence/theorem",

@@ -14,7 +14,7 @@ import calib
 from calib.diagnostics.binning import binning_picture, information_by_bins
 from calib.diagnostics.bins import binning_limits, error_by_bins
 from calib.diagnostics.gaps import by_band
-from calib.diagnostics.histograms import confidence_histogram, threshold_counts
+from calib.diagnostics.histograms import threshold_counts
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import diagram_parts
 from calib.diagnostics.risk_coverage import risk_coverage
@@ -32,7 +32,7 @@ from calib.plots.bins import (
 )
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
 from calib.plots.monitoring import e_value_chart, o_e_chart
-from calib.plots.over_under import band_chart, confidence_densities, ratio_to_odds, theorem_chain
+from calib.plots.over_under import band_chart, ratio_to_odds, theorem_chain
 from calib.plots.reliability import reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
@@ -74,14 +74,6 @@ def calibration_curve_of_a_risk() -> go.Figure:
     data = calib.load_sample("clinic-tumours")
     panel = risk_model(data.probs[:, 1], data.labels == 1, n_resamples=0)
     return risk_model_diagram(panel.curve, RAW)
-
-
-def densities_of_right_and_wrong() -> go.Figure:
-    """Confidence of right and of wrong predictions."""
-    test, before, _ = parts_of("digits-cnn", "temperature")
-    return confidence_densities(
-        confidence_histogram(*top(before, test.labels), scale="linear"), RAW
-    )
 
 
 def error_by_number_of_bins() -> go.Figure:
@@ -197,7 +189,6 @@ FIGURES: tuple[Callable[[], go.Figure], ...] = (
     reliability_before_and_after,
     display_of_scikit_learn,
     calibration_curve_of_a_risk,
-    densities_of_right_and_wrong,
     error_by_number_of_bins,
     error_by_number_of_rows,
     over_and_underconfidence,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from calib.evaluation.view import TOP_LABEL
 from calib.metrics.bootstrap import wilson_interval
 from calib.metrics.confidence import (
     Bools,
@@ -38,7 +37,7 @@ class ConfidenceHistogram:
         return self.right + self.wrong
 
 
-LOGIT_LIMITS = TOP_LABEL.logit_limits
+LOGIT_LIMITS = (-4.0, 12.0)
 """Ends of the log-odds grid: confidences of 0.018 and 0.999994."""
 
 
@@ -47,7 +46,6 @@ def confidence_histogram(
     labels: Any,
     n_bins: int = 50,
     scale: str = "linear",
-    logit_limits: tuple[float, float] = LOGIT_LIMITS,
 ) -> ConfidenceHistogram:
     """Histogram of the confidence of right and of wrong predictions.
 
@@ -56,14 +54,13 @@ def confidence_histogram(
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    n_bins : number of bins on [0, 1], or between the ends of the log-odds.
+    n_bins : number of bins on [0, 1], or between ``LOGIT_LIMITS``.
     scale : "linear" or "logit".
-    logit_limits : these ends.
     """
     confidence, correct = top_label(probs, labels)
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     if scale == "logit":
-        edges = np.linspace(*logit_limits, n_bins + 1)
+        edges = np.linspace(*LOGIT_LIMITS, n_bins + 1)
         confidence = log_odds_of(confidence)
     cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
     counts = np.bincount(cell, minlength=2 * n_bins)

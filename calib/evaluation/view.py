@@ -51,7 +51,6 @@ class ConfidenceWording:
     group_gap_label = "Confidence − accuracy"
     odds_label = "odds of the accuracy"
     band_title = "What each band of confidence adds"
-    densities_title = "How does the confidence of correct and of wrong predictions spread?"
     positive_outcome = "right"
     negative_outcome = "wrong"
     positive_rows = "correct predictions"
@@ -104,13 +103,6 @@ class ConfidenceWording:
         return (
             f"{self.predicted_label.capitalize()} of {self.positive_rows} upwards and of {self.negative_rows} "
             "downwards, on one square-root scale."
-        )
-
-    def explain_densities(self) -> str:
-        """Histograms by outcome, each on a scale of its own."""
-        return (
-            f"Upwards the {self.predicted_label} of {self.positive_rows}, downwards that of {self.negative_rows}, "
-            "each scaled by itself. The latter at the right end are confident errors."
         )
 
     def explain_ratio(self) -> str:
@@ -179,7 +171,6 @@ class EventWording(ConfidenceWording):
     group_gap_label = "Observed − predicted"
     odds_label = "odds of the event"
     band_title = "What each band of predicted risk adds"
-    densities_title = "How does the predicted risk of rows with and without the event spread?"
     positive_outcome = "event"
     negative_outcome = "no event"
     positive_rows = "rows with the event"
@@ -245,14 +236,12 @@ class View:
     name : "top-label", "event" or "pairs".
     column : column of the event; None in the top-label view. Of pairs it is that of a correct answer.
     event_name : what happens, as in the data; empty in the other views. It comes from an upload.
-    logit_limits : ends of a grid of log-odds.
     bands : edges of bands of the probability.
     """
 
     name: Literal["top-label", "event", "pairs"] = "top-label"
     column: int | None = None
     event_name: str = ""
-    logit_limits: tuple[float, float] = (-4.0, 12.0)
     bands: tuple[float, ...] = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
 
     @property
@@ -279,7 +268,6 @@ PAIRS = View(name="pairs", column=1)
 EVENT = View(
     name="event",
     column=1,
-    logit_limits=(-8.0, 8.0),
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
 )
 

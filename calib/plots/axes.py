@@ -164,12 +164,6 @@ def regrid(edges: Floats, counts: npt.ArrayLike, grid: Floats) -> Floats:
     return (np.asarray(counts) / (high - low)) @ np.maximum(covered, 0.0)
 
 
-def histogram_median(edges: Floats, counts: npt.ArrayLike) -> float:
-    """Median of what is counted in bins with (m + 1,) edges, each bin's rows spread evenly; NaN of nothing."""
-    upto = np.r_[0.0, np.cumsum(counts)]
-    return float(np.interp(upto[-1] / 2, upto, edges)) if upto[-1] > 0 else float("nan")
-
-
 _STEPS = (
     (3.4, (1,)),
     (1.2, (1, 3)),

@@ -12,33 +12,27 @@ import plotly.graph_objects as go
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Ints
 from calib.plots.annotations import (
-    Counted,
     carry,
-    draw_counts,
     draw_line,
     draw_marks,
     whiskers,
 )
-from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks, span
+from calib.plots.axes import log_axis, span
 from calib.plots.lines import Curve, describe_ends, line_chart
-from calib.plots.reliability import axis_title
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows, name_colors
 from calib.plots.style import (
     GUIDE,
-    NEUTRAL,
     THIN,
     Style,
     fade,
     join_named,
     plain,
-    quiet,
     set_x,
     three_digits,
 )
 
 if TYPE_CHECKING:
     from calib.diagnostics.gaps import GroupGaps
-    from calib.diagnostics.histograms import ConfidenceHistogram
     from calib.diagnostics.over_under import OverUnder, TheoremOne
 
 
@@ -244,40 +238,3 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]]) -> go.Figure:
         f"{' ≤ '.join(LINKS)}: from the first to the last, {describe_ends(curves)}.",
         hover="{quantity}",
     )
-
-
-_DENSITY_HEIGHT = 260
-
-
-def confidence_densities(
-    histogram: ConfidenceHistogram, style: Style, title: str = "", view: View = TOP_LABEL
-) -> go.Figure:
-    """Confidence of right predictions upwards and of wrong ones downwards, on one square-root scale.
-
-    A good model has its wrong predictions at the left.
-
-    Parameters
-    ----------
-    histogram : whose scale, linear or logit, is the axis's.
-    style : of the method.
-    view : whose words are used.
-    """
-    edges = histogram.edges
-    scale: Scale = "logit" if histogram.scale == "logit" else "linear"
-    wording = view.wording
-    right, wrong = wording.positive_label, wording.negative_label
-    groups = [
-        Counted(right, histogram.right, style.color, right),
-        Counted(wrong, histogram.wrong, NEUTRAL, wrong),
-    ]
-    medians = [histogram_median(edges, group.count) for group in groups if group.count.sum()]
-    hover = " and ".join(map(three_digits, from_scale(np.array(medians), scale)))
-    counts = [int(group.count.sum()) for group in groups]
-    fig = go.Figure()
-    alt = f"{wording.describe_outcomes(*counts)}, median {hover}."
-    quiet(fig, _DENSITY_HEIGHT, alt=alt, title=title)
-    draw_counts(fig, edges, from_scale(edges, scale), groups, wording.predicted_label)
-    set_x(fig, title_text=axis_title(view), range=[edges[0], edges[-1]])
-    if scale == "logit":
-        set_x(fig, **logit_ticks(edges[0], edges[-1]))
-    return fig

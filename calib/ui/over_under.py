@@ -13,7 +13,6 @@ import streamlit as st
 
 from calib.data import Predictions
 from calib.diagnostics.gaps import GroupGaps, by_band, gap_sentence, subgroups
-from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.over_under import (
     OverUnder,
     over_under_confidence,
@@ -23,12 +22,10 @@ from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.view import ConfidenceWording, View
 from calib.formatting import class_phrase, plural, points, points_between
 from calib.metrics.binning import BINNINGS
-from calib.plots.axes import Scale, crowded
 from calib.plots.over_under import (
     Row,
     band_chart,
     band_name,
-    confidence_densities,
     per_class_chart,
     ratio_to_odds,
     theorem_chain,
@@ -37,8 +34,8 @@ from calib.plots.style import Style, three_digits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, ready, ready_of, with_raw
-from calib.ui.text import binning_name, literal, rows_count_once
-from calib.ui.widgets import scale_of_probabilities, show_table, whole_number
+from calib.ui.text import binning_name, literal
+from calib.ui.widgets import show_table, whole_number
 
 THIRD = 300
 """Least width: three figures and the menu fill a window of 1500 pixels, two one of 1100."""
@@ -126,31 +123,6 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             f"o: {over} u: {under} Calibration fixes their ratio; at that ratio, smaller o and u mean better "
             "discrimination."
         )
-
-
-def densities(chosen: list[ShownFit]) -> None:
-    """Confidence of right and wrong predictions, one picture per method on the same scale."""
-    predicted, _ = chosen[0].evaluation.pair
-    view = chosen[0].evaluation.view
-    begin: Scale = "logit" if crowded(predicted) else "linear"
-    scale = scale_of_probabilities(begin, f"confidence/scale/{begin}")
-    rows_count_once(chosen[0].evaluation.weights)
-    with st.grid(3, min_column_width=THIRD, gap="small"):
-        for fit in chosen:
-            with st.container():
-                widgets.show_cached(
-                    ("densities", fit.key, scale),
-                    partial(_densities, fit, scale),
-                    f"densities-{fit.title}",
-                    view.wording.explain_densities(),
-                )
-
-
-def _densities(fit: ShownFit, scale: Scale) -> go.Figure:
-    limits = fit.evaluation.view.logit_limits
-    compute = partial(confidence_histogram, scale=scale, logit_limits=limits)
-    histogram = ready_of(fit, "the histogram", compute, *fit.evaluation.pair, about=scale)
-    return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 
 def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:

@@ -68,7 +68,6 @@ from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.numbered import numbered_scores_chart
 from calib.plots.over_under import (
     band_chart,
-    confidence_densities,
     per_class_chart,
     ratio_to_odds,
     theorem_chain,
@@ -256,17 +255,13 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
     classes = rows_of([gaps_by_group(*e.pair, e.predicted, e.n_classes) for e in evaluations])
     names = [f"{name} {k}" for k in range(probs.shape[1])]
     order = classes[0][1].worst_first()[:12]
-    figures = {
+    return {
         "ratio": ratio_to_odds(rows),
         "theorem": theorem_chain(rows_of([theorem_one(*e.pair) for e in evaluations])),
         "bands": band_chart(rows_of([by_band(e) for e in evaluations])),
         "classes": per_class_chart(names, order, classes, title=name),
         "groups": forest(_groups(case, name), 40, EVENT),
     }
-    for scale in ("linear", "logit"):
-        histogram = confidence_histogram(*evaluations[0].pair, scale=scale)
-        figures[f"densities {scale}"] = confidence_densities(histogram, GP, title=name)
-    return figures
 
 
 def _decide(case: Case, name: str) -> dict[str, go.Figure]:

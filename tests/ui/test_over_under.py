@@ -11,8 +11,8 @@ from tests.ui.conftest import FITTED, charts, clean, open_page, table, unfold
 
 PAGE = "pages/6_Over_underconfidence.py"
 FIRST, ALL = 1, 4
-"""Figures at first sight, which is the ratio, and with all questions opened; a density for each is extra."""
-FOLDED = ("bands", "classes", "densities", "theorem")
+"""Figures at first sight, which is the ratio, and with all questions opened."""
+FOLDED = ("bands", "classes", "theorem")
 
 
 def opened(session: OpenSession, *parts: str) -> AppTest:
@@ -30,7 +30,7 @@ def finding(app: AppTest) -> str:
 def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> None:
     app = opened(fits_to_read)
     assert clean(app)
-    assert len(charts(app)) == ALL + 1 + len(FITTED)
+    assert len(charts(app)) == ALL
     assert f"of {len(FITTED)} calibrators" in finding(app) or all(
         m in finding(app) for m in ("is off by **+", "is off by **−")
     )
