@@ -140,7 +140,6 @@ STYLES = {
     "sigmoid": replace(method_style("platt"), dash="dash"),
 }
 """Of the maps: the colours of the methods that use them elsewhere."""
-BY_NUMBER = "By number"
 TABLE_PIXELS = 178
 """Four of the rows, and the names of the columns."""
 SHOWN_WIDTH = 130
@@ -255,13 +254,8 @@ def _show_zone(session: OpenSession, row: ExplainedInput, kind: str) -> None:
 
 
 def choose_row(session: OpenSession, study: SeparationStudy, kind: str) -> int | None:
-    """Let the visitor choose a test row: the first of an order, one from its table, or any by its number."""
-    way = segments("Choose an input", (*WAYS, BY_NUMBER), WAYS[0], "geometry/way", wrap=True)
-    if way == BY_NUMBER:
-        n = len(session.test)
-        return int(
-            st.number_input("Test row", 0, n - 1, value=0, key=f"geometry/row/{n}", width=200)
-        )
+    """Let the visitor choose a test row: the first of an order, or one from its table."""
+    way = segments("Choose an input", WAYS, WAYS[0], "geometry/way", wrap=True)
     places = study.listed[way]
     if not len(places):
         st.caption(

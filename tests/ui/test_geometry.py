@@ -12,7 +12,7 @@ from calib.calibrators import geometric as geometry
 from calib.diagnostics.separation import WAYS
 from calib.engine import Engine
 from calib.formatting import percent
-from calib.ui.geometry import BY_NUMBER, KINDS, axis_title
+from calib.ui.geometry import KINDS, axis_title
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, features_of, group, open_page, said, unfold
@@ -43,7 +43,7 @@ def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -
     assert "Geometric turns this into a calibrator" in said(app)
 
 
-@pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, (*WAYS, BY_NUMBER), strict=True)))
+@pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, (*WAYS, WAYS[0]), strict=True)))
 def test_every_separation_and_every_way_to_choose(
     sample_to_read: OpenSession, kind: str, way: str
 ) -> None:

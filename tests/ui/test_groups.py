@@ -111,7 +111,7 @@ def test_the_split_and_its_fits_are_of_all_rows() -> None:
     assert session.show_cohort(("group",), "north")
     app = open_page("app.py", session)
     assert clean(app)
-    assert "1,500 calibration rows, 1,500 test rows" in said(app)
+    assert "Calibration and test rows: 1,500 and 1,500" in [part.label for part in app.expander]
     with session.all_rows():
         assert session.test is session.whole_test
     assert len(session.test) < len(session.whole_test)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
@@ -413,18 +412,6 @@ def split_controls(session: OpenSession) -> None:
             st.rerun()
     if session.drawn:
         st.caption(session.drawn)
-    n = len(session.calibration)
-    n_test = len(session.test)
-    if data.event is None:
-        present = np.count_nonzero(np.bincount(session.calibration.labels))
-        of_them = f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows"
-    else:
-        happened, also = (
-            int((part.labels == data.event.column).sum())
-            for part in (session.calibration, session.test)
-        )
-        of_them = f"{literal(data.event.name)} in {happened:,} and {also:,} of them"
-    st.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
     size = None if session.part is None else part_size(session.part, len(data))
     if note := describe_clusters(session.calibration.clusters, session.test.clusters, size):
         st.caption(note)
