@@ -176,10 +176,7 @@ def theorem_one(
 
 
 def theorem_of_all(
-    pairs: Sequence[tuple[Floats, Bools]],
-    n_bins: int = 15,
-    binning: str = "equal_width",
-    weights: Floats | None = None,
+    pairs: Sequence[tuple[Floats, Bools]], weights: Floats | None = None
 ) -> list[TheoremOne]:
     """:func:`theorem_one` for several methods on the same rows."""
-    return [theorem_one(*pair, n_bins, binning, weights) for pair in pairs]
+    return [theorem_one(*pair, weights=weights) for pair in pairs]

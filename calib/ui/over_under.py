@@ -21,7 +21,6 @@ from calib.diagnostics.over_under import (
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.view import ConfidenceWording, View
 from calib.formatting import class_phrase, plural, points, points_between
-from calib.metrics.binning import BINNINGS
 from calib.plots.over_under import (
     Row,
     band_chart,
@@ -34,8 +33,8 @@ from calib.plots.style import Style, three_digits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, ready, ready_of, with_raw
-from calib.ui.text import binning_name, literal
-from calib.ui.widgets import show_table, whole_number
+from calib.ui.text import literal
+from calib.ui.widgets import show_table
 
 THIRD = 300
 """Least width: three figures and the menu fill a window of 1500 pixels, two one of 1100."""
@@ -135,40 +134,21 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
         rf"For any bins: $|\,o\,{wrong} - u\,{right}\,| \le \mathrm{{ECE}}_1 \le \mathrm{{ECE}}_2 \le "
         r"\mathrm{ECE}_\infty$; the left side is the gap."
     )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        n_bins = whole_number(
-            "Number of bins",
-            1,
-            100,
-            15,
-            "confidence/bins",
-            width=160,
-            help="With one bin all four are equal. More bins find more error, and more noise; the gap stays.",
-        )
-        binning = st.selectbox(
-            "Bins",
-            list(BINNINGS),
-            format_func=binning_name,
-            key="confidence/binning",
-            persist_state="session",
-            width=160,
-        )
-    bins = n_bins, binning
     widgets.show_cached(
-        ("theorem", bins, *keys),
-        partial(_chain, chosen, bins),
+        ("theorem", *keys),
+        partial(_chain, chosen),
         "theorem-1",
         "Each line begins at a method's gap, the difference of o and u, each weighted by its share of rows. It goes "
         "on to the calibration errors and cannot fall (Wenger et al. 2020, theorem 1), here with "
-        f"{n_bins} {binning_name(binning)} bins, or with any others. Values below 0.0001 are drawn at the foot.",
+        "15 bins of equal width, or with any others. Values below 0.0001 are drawn at the foot.",
     )
 
 
-def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
+def _chain(chosen: list[ShownFit]) -> go.Figure:
     pairs = [fit.evaluation.pair for fit in chosen]
-    key = ("chains", bins, *(fit.key for fit in chosen))
-    what = "the calibration errors in these bins"
-    errors = ready(key, what, theorem_of_all, pairs, *bins, chosen[0].evaluation.weights)
+    key = ("chains", *(fit.key for fit in chosen))
+    what = "the calibration errors"
+    errors = ready(key, what, theorem_of_all, pairs, chosen[0].evaluation.weights)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, errors, strict=True)]
     return theorem_chain(chains)
 
