@@ -36,9 +36,6 @@ from calib.ui.fits import ShownFit, ready, ready_of, with_raw
 from calib.ui.text import literal
 from calib.ui.widgets import show_table
 
-THIRD = 300
-"""Least width: three figures and the menu fill a window of 1500 pixels, two one of 1100."""
-
 Named = tuple[str, GroupGaps, Style]
 
 

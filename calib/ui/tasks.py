@@ -343,7 +343,6 @@ def table(audit: TaskAudit, thresholds: TaskThresholds) -> pd.DataFrame:
 def open_task(name: str) -> None:
     """Make a task of the upload the open data set."""
     tasks: OpenTasks = st.session_state[TASKS][1]
-    before = find_session()
     try:
         data = _read(tasks.upload)[name]
         opened = OpenSession.from_data(data, reading=Reading(upload=tasks.upload))
@@ -351,8 +350,6 @@ def open_task(name: str) -> None:
     except DataError as error:
         add_notice(str(error), "error")
         return
-    if before is not None:
-        opened.viewpoint = before.viewpoint
     open_data(opened)
 
 
