@@ -363,7 +363,7 @@ def pictures(subject: Subject, result: Checked) -> None:
                 )
 
 
-def drift(subject: Subject, result: Checked, height: int = DIAGRAM_PIXELS) -> None:
+def drift(subject: Subject, result: Checked) -> None:
     """The distribution of what is said, before and now, where the one of before is known."""
     before = result.check.before
     now = result.check.now
@@ -372,7 +372,9 @@ def drift(subject: Subject, result: Checked, height: int = DIAGRAM_PIXELS) -> No
         return
     st.markdown(f"**{view.wording.predicted_label.capitalize()} before and now**")
     widgets.show(
-        confidence_drift(before.histogram, now.histogram, subject.style, height=height, view=view),
+        confidence_drift(
+            before.histogram, now.histogram, subject.style, height=DIAGRAM_PIXELS, view=view
+        ),
         "monitoring-drift",
         "Share of rows, now upwards and before downwards. Where the two differ, the inputs have changed, or the model.",
     )

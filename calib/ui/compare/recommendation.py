@@ -109,7 +109,7 @@ def advised(fits: Sequence[ShownFit]) -> bool:
     return recommendation is not None and recommendation.verdict == "take"
 
 
-def choose_method(fits: list[ShownFit], page: str, label: str = "Method", **looks: Any) -> ShownFit:
+def choose_method(fits: list[ShownFit], page: str, **looks: Any) -> ShownFit:
     """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first.
 
     Parameters
@@ -123,7 +123,7 @@ def choose_method(fits: list[ShownFit], page: str, label: str = "Method", **look
     begin = recommended(fits)[
         1
     ]  # it changes while fits go on; in one widget a browser would keep the first
-    return choose_fit(fits, f"{page}/closer/{begin.key}", label, begin, shared=CLOSER, **looks)
+    return choose_fit(fits, f"{page}/closer/{begin.key}", "Method", begin, shared=CLOSER, **looks)
 
 
 def recommendation_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
