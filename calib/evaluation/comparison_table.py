@@ -58,7 +58,6 @@ class ScoreCell:
         self,
         write: Callable[[float], str] = number,
         marks: Mapping[str, str] = MARKS,
-        intervals: bool = True,
         spread: bool = False,
     ) -> str:
         """The cell as plain text: value, standard deviation, interval and marks.
@@ -67,13 +66,13 @@ class ScoreCell:
         ----------
         write : how a number is written.
         marks : what stands for each mark; those that are not there are left out.
-        intervals, spread : whether to write the interval, and the standard deviation over splits.
+        spread : whether to write the standard deviation over splits.
         """
         value, low, high = self.value
         parts = [write(value)]
         if spread and self.sd == self.sd:
             parts.append(f"± {number(self.sd, 2)}")
-        if intervals and value == value:
+        if value == value:
             parts.append(brackets(low, high, write))
         return " ".join([*parts, *(marks[mark] for mark in self.marks if mark in marks)])
 

@@ -317,15 +317,15 @@ def said(**changes) -> ScoreCell:
 
 def test_what_a_cell_says():
     assert said().text() == "0.500 [0.400, 0.600] ★ ✓"
-    assert said(sd=0.012).text(intervals=False, spread=True) == "0.500 ± 0.012 ★ ✓"
-    assert said(verdict="worse", is_best=False).text(intervals=False) == "0.500 ✗"
+    assert said(sd=0.012).text(spread=True) == "0.500 ± 0.012 [0.400, 0.600] ★ ✓"
+    assert said(verdict="worse", is_best=False).text() == "0.500 [0.400, 0.600] ✗"
     assert said().text(fixed, {"best": "*"}) == "0.5000 [0.4000, 0.6000] *"
     absent = said(value=UNKNOWN, is_best=False, verdict="")
     assert (absent.text(), absent.text(fixed)) == ("–", "-")
 
 
 def test_pages_and_shell_say_the_same_and_a_method_that_failed_says_why(table):
-    drawn, printed = styled_scores(table, ["NLL", "ECE"], intervals=True).to_html(), summary(table)
+    drawn, printed = styled_scores(table, ["NLL", "ECE"]).to_html(), summary(table)
     rows = score_rows(table, ["NLL", "ECE"])
     for row in rows:
         assert row.title in drawn and row.title in printed

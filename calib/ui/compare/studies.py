@@ -35,8 +35,8 @@ from calib.ui.widgets import show_table
 BEGIN = ("NLL", "Brier", "accuracy", "ECE")
 # Over- and underconfidence give the sign of the gap, and the event rate is the same for all methods.
 SHOWN = tuple(key for key in SCORES if key not in ("signed gap", EVENT_RATE))
-_COLUMNS = {True: 5, False: 8}
-"""Number of scores beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
+COLUMNS = 5
+"""Number of scores beside each other in a window of 1500 pixels; more go below."""
 
 
 def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -44,8 +44,7 @@ def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
     table = comparison_table(fits)
     view = fits[0].evaluation.view
     there = [key for key in SHOWN if key in set(table["score"])]
-    left, right = st.columns([5, 1], vertical_alignment="bottom")
-    keys = left.pills(
+    keys = st.pills(
         "Scores",
         there,
         selection_mode="multi",
@@ -55,20 +54,13 @@ def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
         format_func=lambda key: SCORES[key].seen(view).title,
         wrap=True,
     )
-    intervals = right.toggle(
-        "Intervals", value=True, key="compare/intervals", persist_state="session"
-    )
     chosen = [key for key in there if key in keys]
-    most = _COLUMNS[intervals]
-    for first in range(0, len(chosen), most):
-        part = chosen[first : first + most]
-        name = (
-            "table",
-            intervals,
-            *part,
-            *table[["method", "verdict"]].itertuples(index=False, name=None),
+    for first in range(0, len(chosen), COLUMNS):
+        part = chosen[first : first + COLUMNS]
+        verdicts = table[["method", "verdict"]].itertuples(index=False, name=None)
+        show_scores(
+            keep(("table", *part, *verdicts), partial(styled_scores, table, part, view=view))
         )
-        show_scores(keep(name, partial(styled_scores, table, part, intervals, view=view)))
     st.caption(
         f"A click on a score sorts by it. {MARKS_SAID}. 95\u00a0% intervals in brackets; a "
         "calibration error is biased upwards by noise, so its interval reaches further down than up. The marks stand "
@@ -94,7 +86,6 @@ def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
 def styled_scores(
     table: pd.DataFrame,
     keys: Sequence[str],
-    intervals: bool,
     spread: bool = False,
     view: View = TOP_LABEL,
 ) -> Styler:
@@ -105,17 +96,13 @@ def styled_scores(
     table : tidy, as from :func:`calib.evaluation.compare.table_of` or
         :func:`calib.evaluation.studies.summarise_splits`.
     keys : scores to show.
-    intervals : whether cells show the interval.
     spread : whether they show the standard deviation over splits.
     view : in whose words scores are named.
     """
     rows = score_rows(table, keys)
     columns = [SCORES[key].seen(view).title for key in keys]
     values = [
-        [
-            Shown(cell.value.value, cell.text(intervals=intervals, spread=spread))
-            for cell in row.cells.values()
-        ]
+        [Shown(cell.value.value, cell.text(spread=spread)) for cell in row.cells.values()]
         for row in rows
     ]
     frame = pd.DataFrame(values, columns=columns, dtype=object)
@@ -193,7 +180,7 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
     show_scores(
         keep(
             ("splits table", key),
-            partial(styled_scores, table, keys, True, True, current_session().view),
+            partial(styled_scores, table, keys, True, current_session().view),
         )
     )
     st.caption(
