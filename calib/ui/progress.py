@@ -47,14 +47,14 @@ def follow(active: Callable[[], int], draw: Callable[[], object], seconds: float
     st.fragment(part, run_every=refresh_interval(seconds) if before else None)()
 
 
-def bar(share: float, text: str, key: str, stop: Callable[[], object]) -> None:
+def bar(share: float, text: str, key: str, stop: Callable[[], None]) -> None:
     """Draw how far something is, with the button that stops it."""
     left, right = st.columns([6, 1.4], vertical_alignment="center")
     left.progress(share, text=text)
     right.button("Cancel", key=key, on_click=stop)
 
 
-def show_job(job: Job, again: Callable[[], object] | None = None) -> None:
+def show_job(job: Job, again: Callable[[], None] | None = None) -> None:
     """Draw how far a job is with the button that stops it; one without a result with the one that tries it again.
 
     Parameters
