@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, log_odds_of, sigmoid
 from calib.plots.style import Limits
 
 Scale = Literal["linear", "logit"]
@@ -75,15 +75,10 @@ def probability_limits(probabilities: Any, scale: Scale) -> Limits:
     return float(_LOGIT_ENDS[first]), float(_LOGIT_ENDS[last])
 
 
-def logit(probability: float) -> float:
-    """Log-odds of a probability strictly between 0 and 1."""
-    return float(np.log(probability) - np.log1p(-probability))
-
-
 def on_scale(probability: Floats, scale: Scale, limits: Limits) -> Floats:
     """Places on the axis of probabilities clipped to ``limits``."""
     clipped = np.clip(probability, *limits)
-    return clipped if scale == "linear" else np.log(clipped) - np.log1p(-clipped)
+    return clipped if scale == "linear" else log_odds_of(clipped)
 
 
 def from_scale(places: Floats, scale: Scale) -> Floats:
@@ -124,7 +119,7 @@ def logit_ticks(low: float, high: float, pixels: float = NARROWEST) -> dict[str,
         if len(chosen) >= 3:
             break
         for tick in more:
-            place = logit(tick)
+            place = float(log_odds_of(tick))
             text = np.format_float_positional(tick, precision=12, trim="-")
             width = (_LETTER * len(text) + _SPACE) / pixels * (high - low)
             separate = all(

@@ -37,7 +37,7 @@ def e_value_chart(tests: SequentialTests, style: Style) -> go.Figure:
     with np.errstate(over="ignore"):
         e_value = np.exp(tests.log_e)
     at = np.arange(1, len(tests) + 1)
-    more = {"batch": _names(tests)}
+    more = {"batch": tests.batches}
     raised = "" if tests.alarm is None else f", alarm at batch {tests.alarm + 1}"
     fig = line_chart(
         [Curve("e-value", Style(style.color), at, e_value, more=more, at=(at, drawn))],
@@ -45,7 +45,7 @@ def e_value_chart(tests: SequentialTests, style: Style) -> go.Figure:
         _batch_axis(tests),
         {**log_axis(*span(np.log10(drawn), [-1.0, 2.0], pad=0.04)), "title_text": "e-value"},
         "Evidence against calibration",
-        f"E-values after {_counted(tests)}: {three_digits(float(e_value[-1]))}{raised}. "
+        f"E-values after {plural(len(tests), 'batch', 'batches')}: {three_digits(float(e_value[-1]))}{raised}. "
         f"The limit is {1 / tests.alpha:g}.",
         hover="{batch}",
         markers=0,
@@ -73,7 +73,7 @@ def o_e_chart(tests: SequentialTests, style: Style) -> go.Figure:
         tests.o_e, tests.low[late], np.minimum(tests.high[late], 3.0), [0.9, 1.1], pad=0.04
     )
     band = tests.low, tests.high
-    more = {"batch": _names(tests), "rows": np.cumsum(tests.rows)}
+    more = {"batch": tests.batches, "rows": np.cumsum(tests.rows)}
     end = f"{three_digits(tests.o_e[-1])} ({three_digits(tests.low[-1])} to {three_digits(tests.high[-1])})"
     fig = line_chart(
         [Curve("O:E", Style(style.color), at, tests.o_e, band, more)],
@@ -81,21 +81,13 @@ def o_e_chart(tests: SequentialTests, style: Style) -> go.Figure:
         _batch_axis(tests),
         {"range": (max(0.0, low), high), "title_text": "O:E of all rows so far"},
         "Observed over expected, cumulated",
-        f"Cumulative O:E after {_counted(tests)}: {end}.",
+        f"Cumulative O:E after {plural(len(tests), 'batch', 'batches')}: {end}.",
         hover="up to {batch}<br>{rows:,d} rows",
         markers=0,
         height=_HEIGHT,
     )
     fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
     return fig
-
-
-def _counted(tests: SequentialTests) -> str:
-    return plural(len(tests), "batch", "batches")
-
-
-def _names(tests: SequentialTests) -> Any:
-    return np.array(tests.batches, dtype=object)
 
 
 def _batch_axis(tests: SequentialTests) -> dict[str, Any]:
