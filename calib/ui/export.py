@@ -27,7 +27,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
 from calib.outputs import AmbiguousOutputs
-from calib.ui.audit import audit_of
+from calib.ui.audit import audit_of, is_usable
 from calib.ui.data.view import show_finding
 from calib.ui.fits import RAW, ShownFit, intervals_of
 from calib.ui.progress import offer_file
@@ -336,7 +336,8 @@ def offer_decision(
         st.caption("Fit a calibrator, and this decision can be exported with it.")
         return
     label = f"Export {escape_markdown(fit.title)} with {called if sets is None else 'these sets'}"
-    if st.button(label, key=f"decide/carry/{name}", icon=":material/download:", type="primary"):
+    kind: Literal["primary", "secondary"] = "primary" if is_usable(session) else "secondary"
+    if st.button(label, key=f"decide/carry/{name}", icon=":material/download:", type=kind):
         carried = session.carried.get(fit.key, Carried())
         session.carried[fit.key] = (
             replace(carried, decision=decision) if sets is None else replace(carried, sets=sets)

@@ -24,7 +24,7 @@ from calib.registry import (
     short_of_rows,
 )
 from calib.ui import fits
-from calib.ui.audit import audit_of, lead
+from calib.ui.audit import audit_of, is_usable, lead
 from calib.ui.menu import describe_missing
 from calib.ui.progress import finished_fit, job_list, offered_presets
 from calib.ui.session import OpenSession
@@ -133,7 +133,7 @@ def choose_and_start(session: OpenSession) -> None:
     st.button(
         f"Fit {plural(len(chosen), 'calibrator')}",
         key="fit/start",  # its label changes with the choice; without a key each label would be another button
-        type="primary",
+        type="primary" if is_usable(session) else "secondary",
         icon=":material/play_arrow:",
         disabled=not chosen,
         on_click=fits.start,

@@ -155,12 +155,16 @@ def test_nothing_is_recommended_where_no_calibrator_helps() -> None:
     assert app.header[0].value.startswith("Do not use")
     assert app.button(key="data/fit").label.endswith("all the same")
     assert "Not recommended: " in said(app)
-    assert "Do not use" in said(open_page(FIT, session))
+    app = open_page(FIT, session)
+    assert "Do not use" in said(app) and app.button(key="fit/start").proto.type == "secondary"
     fits_of_all = fit(fits.queue(), session, "temperature", "platt")
     export = open_page("pages/5_Export.py", fits_of_all)
     assert clean(export) and "Do not use" in said(export)
     bundle = [each for each in export.get("download_button") if "Bundle" in each.proto.label]
-    assert [each.proto.type for each in bundle] == ["secondary"]
+    decide = open_page("pages/4_Decide.py", fits_of_all)
+    carry = [each for each in decide.button if (each.key or "").startswith("decide/carry")]
+    assert clean(decide)
+    assert [each.proto.type for each in (*bundle, *carry)] == ["secondary"] * 2
 
 
 def test_the_table_of_methods_says_time_and_change_of_the_nll_and_takes_a_choice(

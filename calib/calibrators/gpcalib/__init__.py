@@ -342,7 +342,7 @@ class GPCalib(Calibrator):
         if self.scale_ != 1.0:
             rest = ", which then changed nothing more" if self.collapsed_ else ""
             notes.append(
-                f"The outputs were divided by {self.scale_:g}, their best temperature, before the fit{rest}."
+                f"The outputs were divided by {self.scale_:g}, their most probable temperature, before the fit{rest}."
             )
         if self.n_rows_ < self.n_rows_given_:
             notes.append(

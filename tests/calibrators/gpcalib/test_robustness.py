@@ -81,7 +81,7 @@ def test_a_note_on_the_scale_holds_of_probabilities_too():
         (note,) = [
             note
             for note in GPCalib().fit(outputs, labels).notes()
-            if "their best temperature" in note
+            if "their most probable temperature" in note
         ]
         assert "The outputs were divided by 1" in note and "softmax" not in note
 
