@@ -205,14 +205,14 @@ def _name(title: str, style: Style | None, button: bool) -> str:
 
 
 def _axis(methods: Sequence[Difference], raw: float, frequencies: float) -> _Axis:
-    """Return an axis that shows the differences between the methods; what is far beyond them lies beyond its ends."""
+    """Return an axis that shows the differences between the methods; one far worse than most lies beyond its end."""
     finite = [row for row in methods if math.isfinite(row.value)]
     values = np.array([row.value for row in finite]) if finite else np.array([raw])
     lines = {"raw": raw, "frequencies": frequencies}
     lines = {name: value for name, value in lines.items() if math.isfinite(value)}
     middle = float(np.median(values))
     reach = _FAR * max(float(np.median(np.abs(values - middle))), 1e-3)
-    near = [row for row in finite if abs(row.value - middle) <= reach] or finite
+    near = [row for row in finite if row.value - middle <= reach] or finite
     ends = [raw + end for row in near for end in row.difference if math.isfinite(end)] or [raw]
     low, high = min(ends), max(ends)
     room = max(high - low, 1e-6)

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib.evaluation import evaluate
@@ -42,14 +43,18 @@ class Rows(HTMLParser):
             self.texts[-1] += f" {data.strip()}"
 
 
-@pytest.fixture(scope="module")
-def table():
+def compared(factors: dict[str, float]) -> pd.DataFrame:
     generator = np.random.default_rng(0)
     logits = generator.normal(size=(1500, 3)) * 2
     labels = np.array([generator.choice(3, p=p) for p in softmax(logits / 2)])
     return compare_evaluations(
-        {name: evaluate(softmax(logits * f), labels) for name, f in FACTORS.items()}
+        {name: evaluate(softmax(logits * f), labels) for name, f in factors.items()}
     )
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return compared(FACTORS)
 
 
 STYLES = {name: method_style(name) for name in FACTORS}
@@ -96,6 +101,14 @@ def test_dots_lie_on_their_intervals_in_the_order_of_the_values(table) -> None:
     assert min(widths) > 20, "the axis shows the intervals of the methods"
     assert "BBQ" not in dots, "a method far worse does not squeeze the others"
     assert any("→" in text for text in html.texts)
+
+
+def test_the_best_method_is_on_the_axis_however_far_it_is_ahead() -> None:
+    ahead = {"identity": 1.0, "temperature": 0.99, "beta": 1.001, "isotonic": 0.999, "bbq": 0.5}
+    html = Rows(methods_table(compared(ahead), STYLES, TOP_LABEL, "bbq"))
+    (best,) = [row for row in html.rows if row[0][1].get("class") == "chosen"]
+    assert [attrs for tag, attrs in best if tag == "circle"]
+    assert not any("←" in text for text in html.texts)
 
 
 def test_a_hostile_name_is_text_and_a_confidence_alone_has_no_nll(table) -> None:
