@@ -325,16 +325,6 @@ class Calibrator(Predictor, Displayed):
         """
         return self.traits
 
-    def parts(self) -> dict[str, float]:
-        """The methods that the finished fit is a mean of, by registry name, with their weights; empty for others.
-
-        Returns
-        -------
-        dict of str to float
-            Weight of each method.
-        """
-        return {}
-
     def variant(self, n_classes: int) -> str:
         """Difference of this configuration from others of the method for ``n_classes``; shown behind the title.
 

@@ -88,31 +88,6 @@ def describe_parts(parts: Mapping[str, float]) -> str:
     return listed([f"{METHODS[name].title} {percent(weight, 0)}" for name, weight in parts.items()])
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Judgement of a member on the folds.
-
-    Attributes
-    ----------
-    method : registry name.
-    weight : in the mean; 0 where it was left out.
-    nll, error : mean NLL of the rows that it was not fitted on, in nats, and its standard error.
-    behind, behind_error : how much larger that is than the best member's, and the standard error of the difference.
-    """
-
-    method: str
-    weight: float
-    nll: float
-    error: float
-    behind: float
-    behind_error: float
-
-    @property
-    def title(self) -> str:
-        """Title of the method on pages."""
-        return METHODS[self.method].title
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class AutoCalibration(Calibrator):
     """A mean of several methods, weighted by the likelihood of rows that they were not fitted on.
@@ -145,15 +120,14 @@ class AutoCalibration(Calibrator):
 
     # -- what was chosen ---------------------------------------------------------------------------------
 
-    @property
-    def judged(self) -> list[Judged]:
-        """Every member that was tried, the largest weight first; empty where nothing was compared."""
-        return sorted(
-            (Judged(**each) for each in self.judged_),
-            key=lambda record: (-record.weight, record.nll),
-        )
-
     def parts(self) -> dict[str, float]:
+        """Return the methods that the mean is of, with their weights, the largest first.
+
+        Returns
+        -------
+        dict of str to float
+            Weight of each method, by registry name.
+        """
         names = [str(member["method"]) for member in self.members_]
         return dict(
             sorted(zip(names, self.weights_.tolist(), strict=True), key=lambda pair: -pair[1])
@@ -172,15 +146,16 @@ class AutoCalibration(Calibrator):
                 *super().notes(),
                 f"{shares}: methods are compared {least}, and there are {units}.",
             ]
-        best = min(self.judged, key=lambda judged: judged.nll)
+        best = min(self.judged_, key=lambda member: float(member["nll"]))
         mean = (
             f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
         )
         return [
             *super().notes(),
             f"Weights by {self.rule_}, from {N_FOLDS} folds of {units}: {shares}.",
-            f"On rows outside its fit, {best.title} has the lowest NLL of {len(self.judged_)} methods, {best.nll:.4f} "
-            f"(standard error {best.error:.4f}){mean if len(self.members_) > 1 else ''}.",
+            f"On rows outside its fit, {METHODS[best['method']].title} has the lowest NLL of {len(self.judged_)} "
+            f"methods, {best['nll']:.4f} (standard error {best['error']:.4f})"
+            f"{mean if len(self.members_) > 1 else ''}.",
             *self.remarks_,
         ]
 
@@ -309,16 +284,9 @@ class AutoCalibration(Calibrator):
             return float(np.average(losses, weights=counts)), standard_error(losses, counts, units)
 
         self.nll_, _ = mean(-np.log(np.exp(values) @ weights))
-        best = max(outside.values(), key=lambda log_probs: float(counts @ log_probs))
         for name, log_probs in outside.items():
-            (nll, error), (behind, behind_error) = mean(-log_probs), mean(best - log_probs)
-            numbers = {
-                "nll": nll,
-                "error": error,
-                "behind": max(behind, 0.0),
-                "behind_error": behind_error,
-            }
-            self.judged_.append({"method": name, "weight": shares.get(name, 0.0), **numbers})
+            nll, error = mean(-log_probs)
+            self.judged_.append({"method": name, "nll": nll, "error": error})
         return shares
 
     # -- prediction -----------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def test_auto_names_the_members_whose_fits_cannot_weigh_rows(monkeypatch):
         for note in fitted.notes()
         if note.startswith("Left out, as their fits cannot weigh rows: ")
     ]
-    left_out = set(auto.candidates(3)) - {each.method for each in fitted.judged}
+    left_out = set(auto.candidates(3)) - {member["method"] for member in fitted.judged_}
     assert left_out
     assert all(METHODS[name].title in note for name in left_out)
     assert not any(note.startswith("Left out") for note in fitted.fit(*simulate(100, 3)).notes())
