@@ -290,7 +290,7 @@ def draw_counts(
         left_is_emptier = group.count[: n // 2].sum() <= group.count[n // 2 :].sum()
         at = names_at or ("left" if left_is_emptier else "right")
         # Beside the last cell, whose bar can be as tall as any.
-        margin = 1.5 / n
+        margin = min(1.5 / n, 0.1)
         place: dict[str, Any] = {"xref": "x domain", "xanchor": at, "yref": f"{yaxis} domain"}
         place |= {"yanchor": "top"} if side > 0 else {"yanchor": "bottom", "yshift": lift}
         x = margin if at == "left" else 1 - margin

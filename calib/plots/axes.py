@@ -21,8 +21,9 @@ _LOGIT_ENDS = np.r_[_SMALL_ENDS, 1 - _SMALL_ENDS[-2::-1]]
 """Round ends of axes: below one half and, as far from 1, above."""
 _LETTER = 6.6
 _SPACE = 8
+_MARGIN = 20
 NARROWEST = 300
-"""Pixels of a letter of a tick, between two ticks, and of a plot without names beside it on a phone."""
+"""Pixels of a letter of a tick, between two ticks, of the last tick beyond the axis, and of a plot on a phone."""
 
 
 def span(*values: Any, pad: float = 0.05, least: float = 1e-9) -> Limits:
@@ -115,6 +116,7 @@ _TICKS = (
 def logit_ticks(low: float, high: float, pixels: float = NARROWEST) -> dict[str, Any]:
     """Ticks between two log-odds, labelled by their probabilities; as many as do not touch in so many pixels."""
     chosen: list[tuple[float, float, str]] = []
+    margin = _MARGIN / pixels * (high - low)
     for more in _TICKS:
         if len(chosen) >= 3:
             break
@@ -125,7 +127,8 @@ def logit_ticks(low: float, high: float, pixels: float = NARROWEST) -> dict[str,
             separate = all(
                 abs(place - other) >= (width + other_width) / 2 for other, other_width, _ in chosen
             )
-            if low - 1e-9 <= place <= high + 1e-9 and separate:
+            inside = low - 1e-9 <= place <= min(high + 1e-9, high + margin - width / 2)
+            if inside and separate:
                 chosen.append((place, width, text))
     chosen.sort()
     return {

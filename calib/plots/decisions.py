@@ -66,6 +66,10 @@ def decision_curves(
     values = np.concatenate([curve.y for curve in curves])
     top = 1.15 * max(float(values.max()), float(last.event_rate.value)) or 1.0
     floor = min(-0.15 * top, 1.05 * float(values.min()))
+    inside = (treat_all >= floor) & (treat_all <= top)
+    if inside.any():  # it may lie below all that is drawn, where events are rare
+        line = thresholds[inside], treat_all[inside]
+        curves.insert(0, Curve("act on all", DOTTED, *line, more={"all": line[1]}))
     fig = line_chart(
         curves,
         ("threshold", "benefit"),
@@ -82,11 +86,6 @@ def decision_curves(
         height=height,
     )
     fig.add_hline(y=0.0, line={"color": GUIDE, "width": 1})
-    inside = np.flatnonzero((treat_all >= floor) & (treat_all <= top))
-    draw_line(fig, thresholds[inside], treat_all[inside], DOTTED, "act on all", width=1.5)
-    if inside.size:  # it may lie below all that is drawn, where events are rare
-        end = float(thresholds[inside[-1]]), float(treat_all[inside[-1]])
-        write(fig, "act on all", *end, xanchor="left", yanchor="bottom")
     if cut is not None:
         cut_line = {"color": GUIDE, "width": 1}
         fig.add_vline(cut, line=cut_line, annotation_text=f"threshold {100 * cut:.3g} %")

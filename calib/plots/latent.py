@@ -233,7 +233,7 @@ def effect_chart(
     few = 7 if len(x) <= 3 else 0
     columns = "before", "after"
     labels += draw_curves(fig, placed, columns, hover="at {before:.3r}", markers=few)
-    quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines))
+    quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines), left=62)
     set_x(fig, title_text="confidence of the raw model", **x_axis)
     set_y(fig, title_text="calibrated confidence", **y_axis)
     label_line_ends(fig, labels, ends)
