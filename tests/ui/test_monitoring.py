@@ -146,7 +146,7 @@ def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSessi
     assert app.markdown[0].value.startswith(f"{n:,} rows without labels.")
     assert "is not significantly different" in app.markdown[0].value
     assert "assumes" in app.warning[0].value
-    assert f"fitted to {n:,} labelled rows" in said(app)
+    assert f"come from {n:,} labelled rows" in said(app)
     assert len(charts(app)) == 1
     assert not [frame for frame in app.dataframe if "now" in frame.value.columns]
 
