@@ -352,16 +352,16 @@ def test_one_visitor_may_not_hold_more_than_there_is_for_one(
 ) -> None:
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     memory.admit(session(13))  # 2 x (1.3 + 0.65) MB, labels included
-    with pytest.raises(DataError, match=r"would hold 4,200,\d+ bytes .* may hold 4,000,000"):
+    with pytest.raises(DataError, match=r"need 4,200,\d+ bytes .* visitor is 4,000,000"):
         memory.admit(session(14))
     opened = session(10)
     memory.admit(opened, np.zeros(100_000))
-    with pytest.raises(DataError, match="would hold"):
+    with pytest.raises(DataError, match="These data need"):
         memory.admit(opened, np.zeros(200_000))
     for name in ("built", "cached"):  # what is held beside the data
         held = session(10)
         getattr(held, name)["one"] = {"of many": np.zeros(200_000)}
-        with pytest.raises(DataError, match="would hold"):
+        with pytest.raises(DataError, match="These data need"):
             memory.admit(held)
 
 
