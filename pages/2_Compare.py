@@ -27,7 +27,7 @@ def body() -> None:
                 partial(repeated, session, fits),
             )
     if len(fits) > 1:
-        report_button(session, fits, "compare/report")
+        report_button(session, "compare/report")
 
 
 with page("Compare"):

@@ -32,7 +32,7 @@ def body() -> None:
         "export/languages",
         partial(other_languages, package),
     )
-    report_button(session, fits, "export/report")
+    report_button(session, "export/report")
     calibrate_upload(session, fit, package)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +18,11 @@ from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
+from calib.reporting import html_of_fits
 from calib.ui.fits import judged_fits
 from calib.ui.groups import gap_of_all, sentence
 from calib.ui.session import SESSION, OpenSession
-from tests.ui.conftest import charts, clean, fit, open_page, said, table, twice, unfold
+from tests.ui.conftest import charts, clean, fit, open_page, opened, said, table, twice, unfold
 
 PAGE = "pages/13_Groups.py"
 REGIONS = ("north", "south", "west")
@@ -115,6 +118,37 @@ def test_the_split_and_its_fits_are_of_all_rows() -> None:
     with session.all_rows():
         assert session.test is session.whole_test
     assert len(session.test) < len(session.whole_test)
+
+
+@pytest.mark.parametrize("path", ["2_Compare", "5_Export"])
+def test_the_report_covers_all_rows_of_whatever_group_the_pages_show(
+    path: str, queue: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = fit(queue, with_north_off(), "temperature")
+    assert session.show_cohort(("group",), "north")
+    offered: list[Callable[[], dict[str, Any]]] = []
+
+    def offer(*arguments: Any, **_: Any) -> None:
+        offered.append(arguments[4])
+
+    monkeypatch.setattr("calib.ui.compare.recommendation.offer_file", offer)
+    app = open_page(f"pages/{path}.py", session)
+    assert clean(app)
+    caption = "The report covers all rows, not north alone."
+    assert (caption in said(app)) == (path == "2_Compare")
+    session = app.session_state[SESSION]
+    assert session.cohort.name == "north"
+    opened(monkeypatch, session)
+    monkeypatch.setattr("calib.ui.session.find_session", lambda: session)
+    contents = offered[0]()  # a click calls it, before the page is drawn
+    test = session.whole_test
+    assert contents["report"].n_test == len(test)
+    scores = contents["resampled"]["Temperature"].values
+    probs = judged_fits(session)[1].calibrator.predict_proba(test.logits)
+    assert scores["NLL"] == pytest.approx(evaluate(probs, test.labels).row_nll.mean())
+    html = html_of_fits(data=contents, callback=lambda *_: None)
+    assert f"{len(session.data):,} rows" in html
+    assert f"{len(session.cohort.data):,} rows" not in html
 
 
 def test_a_cohort_too_small_to_show_is_refused() -> None:

@@ -25,7 +25,7 @@ from calib.plots.reliability import (
 from calib.reporting import ReportedMethod, Source, html_of_fits, report_from_parts
 from calib.ui import widgets
 from calib.ui.audit import audit_of, is_usable, lead
-from calib.ui.fits import ShownFit, jobs, resampled
+from calib.ui.fits import ShownFit, jobs, judged_fits, resampled
 from calib.ui.groups import in_groups
 from calib.ui.link import go_to
 from calib.ui.progress import offer_file
@@ -168,30 +168,34 @@ def comparison_table(fits: Sequence[ShownFit]) -> pd.DataFrame:
     return keep(("comparison", *_named(fits)), lambda: table_of(claims_of(fits), evaluations))
 
 
-def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
-    """Offer the report of all shown fits; it takes seconds, so it is built on request.
+def report_button(session: OpenSession, key: str) -> None:
+    """Offer the report of all fits on all rows; it takes seconds, so it is built on request.
 
     Parameters
     ----------
-    fits : the raw model first.
     key : of the button, unique in the app.
     """
-    offer_file(
-        "Report (HTML)",
-        key,
-        "report.html",
-        html_of_fits,
-        partial(reported, session, fits),
-        (session.view.key, *_named(fits)),
-        large=True,
-        icon=":material/summarize:",
-        help="One file: the recommendation, tables and figures, the data's hash, every setting, and the commands "
-        "that reproduce it. It opens without a network.",
-    )
+    cohort = session.cohort
+    with session.all_rows():
+        fits = judged_fits(session)
+        offer_file(
+            "Report (HTML)",
+            key,
+            "report.html",
+            html_of_fits,
+            partial(reported, session, fits),
+            (session.view.key, *_named(fits)),
+            large=True,
+            icon=":material/summarize:",
+            help="One file: the recommendation, tables and figures, the data's hash, every setting, and the commands "
+            "that reproduce it. It opens without a network.",
+        )
+    if cohort is not None:
+        st.caption(f"The report covers all rows, not {literal(cohort.name)} alone.")
 
 
 def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
-    """Contents of the report of these fits; see :func:`calib.reporting.html_of_fits`."""
+    """Contents of the report of these fits, judged on all rows; see :func:`calib.reporting.html_of_fits`."""
     files = {role: name for role, (name, _) in session.reading.upload.items()}
     source = Source(
         files, session.reading.choices, session.sample, part=session.part, seed=session.seed
@@ -200,14 +204,16 @@ def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
     for fit in fits:
         about = fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation
         methods.append(ReportedMethod(*about, fit.fit_seconds, fit.predict_seconds))
+    with session.all_rows():  # a click builds it, before the page is drawn
+        audit = audit_of(session)
     report = report_from_parts(
         session.data,
-        (session.calibration, session.test),
+        (session.calibration, session.whole_test),
         methods,
         pd.DataFrame(),
         source=source,
         recommendation=recommendation_from(Claims(resampled(fits)), fits),
-        audit=audit_of(session),
+        audit=audit,
     )
     return {"report": report, "resampled": resampled(fits)}
 
