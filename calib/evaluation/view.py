@@ -79,7 +79,7 @@ class ConfidenceWording:
         """The ratio o / u against that of a calibrated model."""
         value, low, high = map(number, ratio)
         return (
-            f"Its ratio o / u is {value} ({low} to {high}), and would be {number(odds)} if calibrated: the "
+            f"The raw model's ratio o / u is {value} ({low} to {high}), and would be {number(odds)} if calibrated: the "
             f"{self.odds_label} ({percent(odds / (1.0 + odds))})."
         )
 
@@ -150,7 +150,7 @@ class ConfidenceWording:
 
     def explain_no_under(self) -> str:
         """Reason for which there is no ratio where u is 0."""
-        return "Its confidence is 1 in all correct predictions (u = 0): the ratio o / u does not exist."
+        return "The raw model's confidence is 1 in all correct predictions (u = 0): the ratio o / u does not exist."
 
 
 class EventWording(ConfidenceWording):
@@ -222,7 +222,7 @@ class EventWording(ConfidenceWording):
 
     def explain_no_under(self) -> str:
         """Reason for which there is no ratio where u is 0."""
-        return "Its risk is 1 in all rows with the event (u = 0): the ratio o / u does not exist."
+        return "The raw model's risk is 1 in all rows with the event (u = 0): the ratio o / u does not exist."
 
 
 @dataclass(frozen=True)

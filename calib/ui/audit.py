@@ -82,7 +82,7 @@ def head(session: OpenSession) -> None:
             color = COLORS[finding.severity]
             with st.container(border=True, height="stretch", gap="xxsmall", key=f"tile/{check}"):
                 if finding.page == "Data":
-                    st.markdown(question)
+                    st.markdown(f":small[{question}]")
                 else:
                     page_link(entry_of(finding.page).path, question)
                 st.markdown(f":{color}[**{MARKS[finding.severity]} {plain(figure)}**]")

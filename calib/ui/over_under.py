@@ -109,8 +109,9 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
         for name, result, _ in rows:
             four = result.over, result.under, result.ratio, result.odds
             values = [three_digits(interval.value) for interval in four]
-            cells.append((name, *values, points(result.gap.value)))
-        columns = ["method", "o", "u", "o / u", "odds", "gap, points"]
+            cells.append((name, points(result.gap.value), *values))
+        # A phone shows four columns; the odds stand in the figure too.
+        columns = ["method", "gap, points", "o", "u", "o / u", "odds"]
         show_table(pd.DataFrame(cells, columns=columns), "method")
         over, under = (
             SCORES[key].seen(view).meaning for key in ("overconfidence", "underconfidence")

@@ -65,7 +65,8 @@ def test_numbers_stand_where_the_sentence_names_them() -> None:
     )
     ratio = wording.describe_ratio(Interval(2.0, 1.0, 4.0), 0.25)
     assert ratio == (
-        "Its ratio o / u is 2.00 (1.00 to 4.00), and would be 0.250 if calibrated: the odds of the event (20.0\u00a0%)."
+        "The raw model's ratio o / u is 2.00 (1.00 to 4.00), and would be 0.250 if calibrated: "
+        "the odds of the event (20.0\u00a0%)."
     )
     outcomes = wording.describe_outcomes(1200, 34)
     assert outcomes == "Predicted risk of 1,200 rows with the event and 34 without it"

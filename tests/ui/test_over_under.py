@@ -58,3 +58,7 @@ def test_the_small_table_has_the_means_of_wrong_and_right_predictions(
     assert float(row["o"]) == pytest.approx(confidence[~right].mean(), rel=5e-3)
     assert float(row["u"]) == pytest.approx((1 - confidence[right]).mean(), rel=5e-3)
     assert len(shown) == 1 + len(FITTED)
+    # First, since a phone cuts the last columns.
+    assert shown.columns[0] == "gap, points"
+    gap = 100 * (confidence.mean() - right.mean())
+    assert float(row["gap, points"]) == pytest.approx(gap, abs=0.051)
