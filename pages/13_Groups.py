@@ -12,6 +12,7 @@ from calib.ui.groups import (
     choose_from_list,
     contrast_with_others,
     figure,
+    gap_of_all,
     judged_groups,
     numbers,
     panel,
@@ -62,7 +63,8 @@ def draw(session: OpenSession, cohort: Cohort | None) -> None:
         with st.container(border=True):
             remedy(session)
     title = f"All {len(groups)} groups in numbers"
-    folded(title, "groups/numbers", partial(numbers, groups, session.view))
+    overall = gap_of_all(session, fit)
+    folded(title, "groups/numbers", partial(numbers, groups, session.view, overall))
     if session.view.is_event and session.test.groups is not None:
         folded(
             "In which groups do O:E, slope and AUROC differ?",

@@ -11,7 +11,17 @@ from calib.evaluation.view import View
 from calib.formatting import points, points_between
 from calib.plots.annotations import carry, note
 from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
-from calib.plots.style import COLORS, DOTTED, GUIDE, THIN, Style, plain, set_layout, set_x
+from calib.plots.style import (
+    COLORS,
+    DOTTED,
+    GUIDE,
+    THIN,
+    TOOL_BAR,
+    Style,
+    plain,
+    set_layout,
+    set_x,
+)
 
 if TYPE_CHECKING:
     from calib.auditing.findings import GroupFinding
@@ -30,7 +40,7 @@ FINE = Style(GUIDE)
 def forest(
     groups: Sequence[GroupFinding], n_judged: int, view: View, overall: float = 0.0
 ) -> go.Figure:
-    """Draw a row for each group: its gap in points with its joint interval; those that are off are coloured.
+    """Draw a row for each group: its gap in points with its joint interval; coloured by its side of all rows.
 
     Parameters
     ----------
@@ -45,7 +55,7 @@ def forest(
     texts = []
     labels = []
     for place, group in enumerate(groups):
-        style = style_of(group, view)
+        style = style_of(group, view, overall)
         interval = tuple(100 * end for end in group.gap)
         symbol = "circle-open" if group.severity == "caution" else None
         look: dict[str, Any] = {"size": 9, "symbol": symbol, "drop": DROP}
@@ -64,18 +74,23 @@ def forest(
     texts += [_text(name, -1, shift) for name, shift in _columns(view)]
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     right = _columns(view)[-1][1] + 8  # pixels
-    set_layout(fig, margin_t=30, margin_r=right, margin_b=72, height=fig.layout.height + 16)
+    height = fig.layout.height + 16 + TOOL_BAR
+    set_layout(fig, margin_t=30 + TOOL_BAR, margin_r=right, margin_b=72, height=height)
     text = f"{title}, points   ┊ all rows<br>(95\u00a0% joint over {n_judged:,} groups)"
     set_x(fig, title_text=text, title_standoff=14)
     return fig
 
 
-def style_of(group: GroupFinding, view: View) -> Style:
-    """Return the colour of a group: predictions too low, too high, or fine."""
+def style_of(group: GroupFinding, view: View, overall: float) -> Style:
+    """Return the colour of a group: predictions too low or too high compared with all rows, or fine."""
     if group.severity == "fine":
         return FINE
-    observed_above = (group.gap.value > 0) == view.is_event
-    return TOO_LOW if observed_above else TOO_HIGH
+    return TOO_LOW if is_too_low(group, view, overall) else TOO_HIGH
+
+
+def is_too_low(group: GroupFinding, view: View, overall: float) -> bool:
+    """Return whether a group's predictions are too low compared with those of all rows, whose gap is ``overall``."""
+    return (group.gap.value > overall) == view.is_event
 
 
 def _columns(view: View) -> tuple[tuple[str, int], ...]:

@@ -87,7 +87,7 @@ _TOP = 42
 _BOTTOM = 48
 _LINE = 16
 _PHONE = 388
-_TOOL_BAR = 24
+TOOL_BAR = 24
 _LEGEND_LINE = 19
 _KEY = 40
 _LETTER = 6.6
@@ -254,7 +254,7 @@ def show_legend(fig: go.Figure, lift: int = 0) -> None:
     margin, height = fig.layout.margin, fig.layout.height
     entry = _KEY + _LETTER * max(map(len, names), default=0)
     lines = -(-len(names) // max(1, int((_PHONE - margin.l - margin.r) / entry)))
-    more = max(0, _TOOL_BAR + _LEGEND_LINE * lines + lift - margin.t)
+    more = max(0, TOOL_BAR + _LEGEND_LINE * lines + lift - margin.t)
     above = 1 + lift / (height - margin.t - margin.b)
     set_layout(
         fig,

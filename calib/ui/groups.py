@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from calib.calibrators.by_group import PROTECTED
 from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
 from calib.evaluation.view import View
 from calib.formatting import listed, number, percent, plural, with_interval
-from calib.plots.groups import forest
+from calib.plots.groups import forest, is_too_low
 from calib.ui import widgets
 from calib.ui.audit import audit_of, plain, rows_to_audit
 from calib.ui.chosen_rows import show_clickable
@@ -27,6 +28,8 @@ from calib.ui.widgets import draw_table, show_table
 
 MOST_SHOWN, MOST_OFF = 18, 13
 """Groups in the figure, and of these those that are off; the table has all."""
+MOST_OF_COLUMN = 8
+"""Groups up to which a column is drawn whole where one of them is off."""
 MOST_NAMED = 3
 COHORT = "groups/cohort"
 EVERY_ROW = "all rows"
@@ -44,16 +47,16 @@ def judged_groups(session: OpenSession, fit: ShownFit) -> list[GroupFinding]:
 
 
 def sentence(groups: Sequence[GroupFinding], view: View) -> str:
-    """Describe how many groups are off, and the one whose gap is largest."""
+    """Describe how many groups are off, and the one whose gap is largest: of single columns where there is one."""
     if not groups:
         return "No group has 40 rows with 5 expected events and 5 others."
     off = [group for group in groups if group.severity == "problem"]
     if not off:
         return f"None of {plural(len(groups), 'group')} differs from the others."
-    worst = max(off, key=lambda group: abs(group.gap.value))
-    are_off = "is off," if len(off) == 1 else "are off, most of all"
+    worst = min(off, key=lambda group: (len(group.columns), -abs(group.gap.value)))
+    differ = "differs from the others:" if len(off) == 1 else "differ from the others, most of all"
     means = view.wording.describe_group(worst.predicted, worst.observed)
-    return f"{len(off)} of {plural(len(groups), 'group')} {are_off} {worst.name}: {means}."
+    return f"{len(off)} of {plural(len(groups), 'group')} {differ} {worst.name}: {means}."
 
 
 def in_groups(session: OpenSession, fit: ShownFit) -> None:
@@ -72,9 +75,10 @@ def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) 
     draw = partial(forest, drawn, len(groups), view, gap_of_all(session, fit))
     rows = "all rows" if fit.key == RAW else f"the {len(session.test):,} test rows"
     how = (
-        f"Groups and pairs of groups of {rows} whose gap differs most from that of all rows, the dotted line; in grey "
-        "those without a significant difference. Orange: predictions too high; blue: too low; hollow: significant, "
-        "but small or less certain. All intervals hold together."
+        f"Groups and pairs of groups of {rows} whose gap differs most from that of all rows, the dotted line. "
+        "Coloured: the difference from the dotted line is significant, also where an interval includes 0. "
+        "Blue: predictions too low compared with all rows; orange: too high; hollow: small or less certain. "
+        "Grey: no significant difference. All intervals hold together."
     )
     show_clickable(("forest", fit.key), draw, "groups", how, choose_group)
 
@@ -90,13 +94,21 @@ def gap_of_all(session: OpenSession, fit: ShownFit) -> float:
 
 
 def select_groups(groups: Sequence[GroupFinding]) -> list[GroupFinding]:
-    """Groups that are off, then the largest others, single columns first; from the lowest gap to the highest."""
-    problems = [group for group in groups if group.severity == "problem"]
+    """Groups that are off, all of their columns where these are few, and the largest others; from the lowest gap on."""
+    off = [group for group in groups if group.severity == "problem"]
+    off.sort(key=lambda group: (len(group.columns), -abs(group.gap.value)))
+    off = off[:MOST_OFF]
     others = [group for group in groups if group.severity != "problem"]
-    problems.sort(key=lambda group: (len(group.columns), -abs(group.gap.value)))
     others.sort(key=lambda group: (group.severity == "fine", len(group.columns), -group.rows))
-    first = problems[:MOST_OFF]
-    return sorted([*first, *others][:MOST_SHOWN], key=lambda group: group.gap.value)
+    sizes = Counter(group.columns for group in groups)
+    of_columns = {group.columns for group in off if len(group.columns) == 1}
+    whole = {columns for columns in of_columns if sizes[columns] <= MOST_OF_COLUMN}
+    single = [group for group in off if group.columns in of_columns]
+    neighbours = [group for group in others if group.columns in whole]
+    pairs = [group for group in off if group.columns not in of_columns]
+    rest = [group for group in others if group.columns not in whole]
+    drawn = [*single, *neighbours, *pairs, *rest][:MOST_SHOWN]
+    return sorted(drawn, key=lambda group: group.gap.value)
 
 
 def choose_group(name: str, columns: str) -> None:
@@ -172,8 +184,8 @@ def remedy(session: OpenSession) -> None:
         )
 
 
-def numbers(groups: Sequence[GroupFinding], view: View) -> None:
-    """Show the judged groups in a table."""
+def numbers(groups: Sequence[GroupFinding], view: View, overall: float) -> None:
+    """Show the judged groups in a table; ``overall`` is the gap of all rows."""
     table = pd.DataFrame(
         {
             "group": [group.name for group in groups],
@@ -184,17 +196,17 @@ def numbers(groups: Sequence[GroupFinding], view: View) -> None:
             "gap": [group.gap.value for group in groups],
             "low": [group.gap.low for group in groups],
             "high": [group.gap.high for group in groups],
-            "finding": [_word(group, view) for group in groups],
+            "against all rows": [_word(group, view, overall) for group in groups],
         }
     )
     show_table(table.round(4), "group")
 
 
-def _word(group: GroupFinding, view: View) -> str:
+def _word(group: GroupFinding, view: View, overall: float) -> str:
     if group.severity == "fine":
         return "no significant difference"
-    too_low = (group.gap.value > 0) == view.is_event
-    return view.wording.too_low_label if too_low else view.wording.too_high_label
+    low = is_too_low(group, view, overall)
+    return view.wording.too_low_label if low else view.wording.too_high_label
 
 
 def panel(session: OpenSession, fit: ShownFit) -> None:

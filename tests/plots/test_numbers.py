@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from calib.plots import alt_text, figure_data
 from calib.plots.axes import from_scale
 from calib.plots.binning import bins_over_densities
 from calib.plots.decisions import dragged_to, threshold_chart
-from calib.plots.groups import forest
+from calib.plots.groups import forest, is_too_low
 from calib.plots.latent import latent_function
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.monitoring import e_value_chart
@@ -105,6 +106,30 @@ def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -
     assert "joint over 32 groups" in event.layout.xaxis.title.text
     (dotted,) = [trace for trace in event.data if trace.line.dash == "dot"]
     np.testing.assert_allclose(dotted.x, -1.7)
+
+
+@pytest.mark.parametrize(("gap", "low"), [(0.09, True), (0.01, False), (-0.01, False)])
+def test_a_group_has_the_colour_of_its_side_of_the_gap_of_all_rows(gap: float, low: bool) -> None:
+    group = GroupFinding("a", 753, 0.1, 0.2, Interval(gap, gap - 0.1, gap + 0.1), "problem")
+    too_low = traces(forest([replace(group, gap=Interval(0.5, 0.4, 0.6))], 2, EVENT), "a")
+    (mark,) = traces(forest([group], 2, EVENT, overall=0.05), "a")
+    assert (mark.marker.color == too_low[0].marker.color) == low
+    (answers,) = traces(forest([group], 2, TOP_LABEL, overall=0.05), "a")
+    assert (answers.marker.color == too_low[0].marker.color) != low
+    assert is_too_low(group, EVENT, 0.05) == low != is_too_low(group, TOP_LABEL, 0.05)
+
+
+def test_the_headings_of_the_columns_of_groups_stand_beneath_the_tool_bar() -> None:
+    group = GroupFinding("a", 753, 0.14, 0.056, Interval(-0.1, -0.2, 0.0), "fine", ("sex",), 42)
+    for n in (1, 18):
+        layout = forest([group] * n, 32, EVENT).layout
+        (heading,) = [text for text in layout.annotations if text.text and "events" in text.text]
+        first, _ = sorted(layout.yaxis.range)
+        rows = abs(layout.yaxis.range[1] - layout.yaxis.range[0])
+        plot = layout.height - layout.margin.t - layout.margin.b
+        above = heading.yshift - plot * (heading.y - first) / rows  # of the plot
+        top = layout.margin.t - above - 0.65 * heading.font.size
+        assert top >= 24  # plotly's buttons
 
 
 def test_both_lines_of_the_title_of_groups_stand_beneath_the_tick_labels() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calib.auditing.findings import GroupFinding
+from calib.auditing.findings import GroupFinding, Severity
 from calib.data.samples import load_sample
 from calib.diagnostics.group_panels import group_panels
 from calib.engine import Engine
@@ -20,7 +20,7 @@ from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid, softmax
 from calib.reporting import html_of_fits
 from calib.ui.fits import judged_fits
-from calib.ui.groups import gap_of_all, sentence
+from calib.ui.groups import gap_of_all, select_groups, sentence
 from calib.ui.session import SESSION, OpenSession
 from tests.ui.conftest import charts, clean, fit, open_page, opened, said, table, twice, unfold
 
@@ -46,17 +46,16 @@ def test_the_page_opens_with_the_group_that_is_off_and_has_every_group() -> None
     app = open_page(PAGE, session)
     assert clean(app)
     data = session.data
-    shown = table(unfold(app, "groups/numbers"), "finding").set_index("group")
+    shown = table(unfold(app, "groups/numbers"), "against all rows").set_index("group")
     assert len(shown) == 11  # three regions, two sexes and six pairs
     inside = data.groups == "north"
     probs = sigmoid(data.logits[:, 1])
     gap = (data.labels[inside] - probs[inside]).mean()
     assert shown.loc["north", "gap"] == pytest.approx(gap, abs=1e-4)
     assert shown.loc["north", "rows"] == inside.sum()
-    assert shown.loc["north", "finding"] == "risk underestimated"
-    worst = shown["gap"].idxmax()
-    assert "north" in worst
-    assert f"most of all {worst}" in app.header[0].value
+    assert shown.loc["north", "against all rows"] == "risk underestimated"
+    assert shown["gap"].idxmax() != "north"  # a pair of it, of fewer rows
+    assert "most of all north:" in app.header[0].value
     (figure,) = charts(app)
     lines = [trace.get("line", {}) for trace in json.loads(figure.spec)["data"]]
     assert [line["dash"] for line in lines if "dash" in line].count("dot") == 1
@@ -70,8 +69,33 @@ def test_one_group_that_is_off_is_not_the_worst_of_several() -> None:
     east = replace(north, name="east", predicted=0.15, gap=Interval(0.05, 0.01, 0.09))
     fine = replace(north, name="west", severity="fine")
     means = "north: predicted 10.0\u00a0%, observed 20.0\u00a0%."
-    assert sentence([north, fine], EVENT) == f"1 of 2 groups is off, {means}"
-    assert sentence([north, east], EVENT) == f"2 of 2 groups are off, most of all {means}"
+    assert sentence([north, fine], EVENT) == f"1 of 2 groups differs from the others: {means}"
+    others = "differ from the others, most of all"
+    assert sentence([north, east], EVENT) == f"2 of 2 groups {others} {means}"
+    pair = replace(north, name="south × F", gap=Interval(0.3, -0.1, 0.7), columns=("ward", "sex"))
+    assert f"{others} north:" in sentence([pair, replace(north, columns=("ward",))], EVENT)
+    assert f"{others} south × F:" in sentence([pair, replace(pair, gap=north.gap)], EVENT)
+
+
+def of_columns(rows: dict[str, int], severity: Severity, *columns: str) -> list[GroupFinding]:
+    """Groups of the same gap with these rows."""
+    gap = Interval(0.1, 0.05, 0.15)
+    return [
+        GroupFinding(name, n, 0.1, 0.2, gap, severity, columns, n // 5) for name, n in rows.items()
+    ]
+
+
+@pytest.mark.parametrize(("size", "whole"), [(6, True), (8, True), (9, False)])
+def test_a_column_of_few_values_of_which_one_is_off_is_drawn_whole(size: int, whole: bool) -> None:
+    off = of_columns({"ward 0": 500}, "problem", "ward")
+    wards = of_columns({f"ward {k}": 50 for k in range(1, size)}, "fine", "ward")
+    larger = of_columns({f"age {k}": 900 for k in range(20)}, "fine", "age")
+    pairs = of_columns({f"pair {k}": 300 for k in range(20)}, "problem", "age", "ward")
+    for others in (larger, pairs, larger + pairs):
+        drawn = [group.name for group in select_groups(others + wards + off)]
+        assert "ward 0" in drawn
+        assert {group.name for group in wards}.issubset(drawn) == whole
+        assert len(drawn) == len(set(drawn)) == 18
 
 
 def test_a_cohort_restricts_the_pages_until_its_chip_is_clicked(queue: Engine) -> None:
