@@ -115,6 +115,18 @@ class Checked:
         return slope_estimate(rows.logits, rows.labels, rows.sample)
 
     @cached_property
+    def gain_of_offsets(self) -> Estimate:
+        """Gain of an offset for each class over one slope of the logits."""
+        return self.rows.gain(self.rows.slope_loss, self.rows.affine_loss)
+
+    @cached_property
+    def offsets_help(self) -> bool:
+        """True if offsets of the classes are a gain that matters."""
+        gain = self.gain_of_offsets
+        severity = excludes(gain, size=GAIN, error=CHECK_ERROR / 2.0)
+        return self.rows.has_offsets and gain.value > 0 and severity == "problem"
+
+    @cached_property
     def by_group(self) -> Estimate | None:
         """Cross-fitted gain of a map for each group of the leading column over one map for all; None without one."""
         rows, column = self.rows, self.groups.leading
@@ -359,9 +371,8 @@ def check_classes(checked: Checked) -> Finding:
         estimate.joint_critical(level) * np.maximum(estimate.error, least)
         for level in (1.0 - error, 0.95)
     )
-    gain = rows.gain(rows.slope_loss, rows.affine_loss)
-    offsets = gain.value > 0 and excludes(gain, size=GAIN, error=error) == "problem"
-    matters = rows.has_offsets and offsets
+    gain = checked.gain_of_offsets
+    matters = checked.offsets_help
     off = (np.abs(mean) > surely) & (np.abs(mean) > CLASS_TOLERANCE)
     severity: Severity = (
         "problem"
@@ -430,7 +441,9 @@ def check_time(checked: Checked) -> Finding:
         severity = "problem"
     elif cautions or drifts[1]:
         severity = "caution"
-    sentence = sentences.time(severity, problems or cautions, len(family), trend.interval())
+    overall = float(rows.level.value)
+    off = problems or cautions
+    sentence = sentences.time(severity, off, len(family), trend.interval(), overall)
     return Finding(
         "time",
         severity,

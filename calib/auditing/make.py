@@ -74,7 +74,7 @@ def remedy(checked: Checked, findings: Mapping[str, Finding]) -> Remedy:
     if "shape" in problem and len(rows) >= FREE_ROWS:
         return Remedy("free", sentences.FREE, ("isotonic", "spline", "beta"))
     if rows.n_classes > 2:
-        if "classes" in problem:
+        if checked.offsets_help or maps == {"classes"}:
             return Remedy(
                 "class offsets",
                 sentences.CLASS_OFFSETS,

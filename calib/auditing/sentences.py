@@ -218,7 +218,7 @@ def groups(
             f"Suspected, not sure: {means(first)}; {len(cautions)} of {plural(n_judged, 'group')}."
         )
     first = leading[0] if leading else problems[0]
-    worst = max(problems, key=lambda group: abs(group.gap.value))
+    worst = farthest(problems, overall)
     rest = [signed_group(group) for group in leading[1:3]]
     more = f" {listed(rest)}." if rest else ""
     last = f" Worst: {means(worst)}." if worst not in (first, *leading[:3]) else ""
@@ -235,13 +235,25 @@ def means(group: GroupFinding) -> str:
     return f"{signed_group(group)} points ({percent(group.predicted)} predicted, {percent(group.observed)} observed)"
 
 
-def time(severity: Severity, off: Sequence[GroupFinding], n_judged: int, trend: Interval) -> str:
+def farthest(groups: Sequence[GroupFinding], overall: float) -> GroupFinding:
+    """Return the group whose gap is farthest from that of all rows, with which it is compared."""
+    return max(groups, key=lambda group: abs(group.gap.value - overall))
+
+
+def time(
+    severity: Severity,
+    off: Sequence[GroupFinding],
+    n_judged: int,
+    trend: Interval,
+    overall: float,
+) -> str:
     """Describe the drift."""
     change = f"{points(trend.value)} points from first to last"
     if severity == "fine":
         return f"No drift: none of {plural(n_judged, 'period')} differs from the rest."
     if off:
-        return f"Drift: worst {means(max(off, key=lambda group: abs(group.gap.value)))}; {change}."
+        worst = means(farthest(off, overall))
+        return f"Drift: worst {worst}, all rows {points(overall)} points; {change}."
     return f"Drift: the gap changes by {change} (95{NO_BREAK}%: {points_between(trend.low, trend.high)})."
 
 

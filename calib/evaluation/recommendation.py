@@ -36,8 +36,9 @@ def recommend(
     raw model differ significantly, those count that are better by the smallest relevant difference, though undecided.
     Where methods beat class frequencies, only these are taken, and the raw model is kept only where it is one of them.
     Of these methods the simplest that is not worse than the best of them is taken, by the registry's order; a map by
-    group only where all that serve all rows are worse, since new rows then need their group. Where the mean prediction
-    of an event is off, a map with an intercept comes before one without, which corrects the level by luck alone.
+    group only where it is better than the best that serves all rows, by the 95 % interval of this one difference, since
+    new rows then need their group. Where the mean prediction of an event is off, a map with an intercept comes before
+    one without, which corrects the level by luck alone.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def recommend(
     having = [name for name in names if claims.has(name, score)]
     skill = _skill(claims, evaluations, having) if evaluations and score == "NLL" else None
     useful = skill.useful if skill is not None and skill.useful else having
-    if not better and raw not in useful:
+    if raw not in useful and not set(better) & set(useful):
         better = list(useful)
         best = claims.best(score, better) or best
     verdicts = {
@@ -73,8 +74,10 @@ def recommend(
     }
     value = {name: claims.scored[name].values[score] for name in having}
     able = [name for name in better if verdicts[name] != "worse" and name in useful] or [raw]
-    shared = [name for name in able if not getattr(calibrators[name], "needs_groups", False)]
-    able = shared or able
+    by_group = [name for name in able if getattr(calibrators[name], "needs_groups", False)]
+    shared = [name for name in able if name not in by_group]
+    if shared and by_group:
+        able = by_group if _beats(claims, by_group, shared, score) else shared
     if evaluations and _level_is_off(claims, evaluations):
         able = [name for name in able if KEEPS_HALF not in calibrators[name].traits] or able
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
@@ -83,7 +86,7 @@ def recommend(
     claim = claims.between(best if method == raw else method, raw, score)
     as_good = tuple(
         name
-        for name in having
+        for name in (by_group if method in by_group else having)
         if verdicts[name] != "worse" and name not in (method, raw)
         if name in able or simplicity(calibrators[name]) >= simplicity(calibrators[method])
         if method == raw
@@ -115,6 +118,15 @@ def recommend(
             simplicity(calibrators[name]) > simplicity(calibrators[method]) for name in as_good
         ),
     )
+
+
+def _beats(claims: Claims, these: Sequence[str], others: Sequence[str], score: str) -> bool:
+    """Test that the best of these is better than the best of others, by the 95 % interval of this one difference."""
+    estimates = {name: claims.scored[name].scores[score] for name in (*these, *others)}
+    first, second = (
+        min(names, key=lambda name: float(estimates[name].value)) for names in (these, others)
+    )
+    return (estimates[second] - estimates[first]).interval().low > 0
 
 
 def _level_is_off(claims: Claims, evaluations: Mapping[str, Evaluation]) -> bool:

@@ -308,6 +308,27 @@ def test_a_verdict_without_groups_says_so(rng):
     assert "no groups" not in audit(p, happened, groups=rng.choice(["a", "b"], 3000)).verdict
 
 
+def test_drift_is_named_where_a_period_is_farthest_from_all_rows():
+    early = GroupFinding("early", 900, 0.3, 0.219, Interval(-0.081, -0.1, -0.06), "problem")
+    late = GroupFinding("late", 900, 0.2, 0.249, Interval(0.049, 0.03, 0.07), "problem")
+    trend = Interval(0.1, 0.05, 0.15)
+    sentence = sentences.time("problem", (early, late), 6, trend, overall=-0.039)
+    assert sentence.startswith("Drift: worst late +4.9 points")
+    assert "all rows −3.9 points" in sentence
+
+
+def test_classes_that_one_temperature_brings_right_need_no_offsets(rng):
+    """Overconfidence moves the mean probability of rare classes too."""
+    n, k = 6000, 8
+    log_odds = rng.normal(0.0, 1.2, (n, k)) + np.linspace(-1.5, 1.5, k)
+    labels = (softmax(log_odds).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    found = calib.audit(calib.from_outputs(2.5 * log_odds, labels))
+    assert found.of("classes").severity == "problem"
+    assert found.methods[0] == "temperature"
+    shifted = 2.5 * log_odds + np.where(np.arange(k) == 3, 2.0, 0.0)
+    assert calib.audit(calib.from_outputs(shifted, labels)).methods[0] == "vector"
+
+
 def test_every_further_column_of_a_table_is_judged(rng, tmp_path):
     x = rng.normal(size=4000)
     wing = rng.choice(["east", "west"], 4000)

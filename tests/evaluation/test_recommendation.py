@@ -412,6 +412,59 @@ def test_a_method_that_is_no_different_from_the_raw_model_is_not_named_as_good(c
     assert answer.method == "platt" and not answer.as_good
 
 
+@pytest.mark.parametrize("effect", [0.0, 0.15, 0.25, 0.4, 0.8])
+def test_a_map_by_group_is_taken_where_its_one_difference_is_shown(effect):
+    """The interval of the difference to the best shared map is that of paired rows."""
+    rng = np.random.default_rng(3)
+    x, groups = rng.normal(0.0, 1.5, 8000), rng.choice(["a", "b"], 8000)
+    event = rng.random(8000) < expit(x + np.where(groups == "a", effect, -effect))
+    data = replace(calib.from_outputs(expit(2.5 * x), event.astype(int)), groups=groups)
+    halves = data.take(np.arange(4000)), data.take(np.arange(4000, 8000))
+    shared = ("temperature", "platt", "beta", "spline")
+    found = calib.compare({name: calib.calibrator(name) for name in (*shared, "by_group")}, *halves)
+    nll = {name: found.evaluations[name].row_nll for name in (*shared, "by_group")}
+    best = min(shared, key=lambda name: nll[name].mean())
+    gain = nll[best] - nll["by_group"]
+    is_shown = gain.mean() > 1.96 * gain.std() / np.sqrt(4000)
+    assert (found.recommendation.method == "by_group") is bool(is_shown)
+    assert not (is_shown and set(found.recommendation.as_good) & set(shared))
+
+
+class Halved(calib.Calibrator):
+    """Half of the shift that the raw model has too much; its impossible outcomes stay."""
+
+    def _fit(self, logits, labels, *, progress):
+        pass
+
+    def _predict(self, logits):
+        log_odds = logits[:, 1] - logits[:, 0]
+        risk = expit(np.where(log_odds < -100, log_odds, log_odds - 0.3))
+        return np.stack([1 - risk, risk], axis=1)
+
+
+class Whole(Halved):
+    """The true risk of all rows."""
+
+    def _predict(self, logits):
+        log_odds = logits[:, 1] - logits[:, 0]
+        risk = expit(np.where(log_odds < -100, 0.0, log_odds - 0.6))
+        return np.stack([1 - risk, risk], axis=1)
+
+
+def test_where_a_method_beats_class_frequencies_one_that_does_not_is_no_reason_to_keep_the_model():
+    """Three impossible outcomes make the model worse than its event rate, and the gain of the right map uncertain."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(0.0, 1.2, 1000)
+    event = (rng.random(1000) < expit(x)).astype(int)
+    log_odds = x + 0.6
+    log_odds[np.flatnonzero(event)[:3]] = -300.0
+    data = calib.from_outputs(np.stack([np.zeros(1000), log_odds], axis=1), event, kind="logits")
+    methods = {"halved": Halved().fit(data), "whole": Whole().fit(data)}
+    answer = calib.compare(methods, data.take(np.arange(10)), data).recommendation
+    assert answer.skill.useful == ("whole",)
+    assert answer.method == "whole"
+
+
 def test_where_a_map_by_group_gains_more_than_any_shared_one_it_is_said_so():
     rng = np.random.default_rng(0)
     p, groups = rng.uniform(0.05, 0.95, 6000), rng.choice(["a", "b"], 6000)

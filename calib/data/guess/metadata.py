@@ -17,6 +17,13 @@ from calib.data.rows import ROW_ROLES, times_of
 LEAST_CLUSTERS = 6
 """Fewer clusters cannot be divided among the parts of a split; such a column names subgroups."""
 
+MANY_CLUSTERS = 20
+LARGE_CLUSTER = 200
+"""Values fewer than the first, of more rows on average than the second, are groups, such as the wards of a hospital."""
+
+ENOUGH_CLUSTERS = 40
+"""Clusters from which intervals are no longer rough; a column with fewer is chosen where none has as many."""
+
 LEAST_IN_GROUP = 5
 """Rows that a value must have on average to be a group."""
 
@@ -80,7 +87,9 @@ def is_coded(column: Column) -> bool:
 def repeats(column: Column, share: float) -> bool:
     """Return whether a column has enough values for clusters, at most this share of its rows."""
     n = len(column.values)
-    return column.is_discrete and LEAST_CLUSTERS <= n <= share * len(column.present)
+    rows = len(column.present)
+    least = MANY_CLUSTERS if rows > LARGE_CLUSTER * n else LEAST_CLUSTERS
+    return column.is_discrete and least <= n <= share * rows
 
 
 def is_group(column: Column) -> bool:
@@ -144,6 +153,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
             fit = [column for column in fit if not classes.issuperset(column.values)]
         if not fit:
             continue
+        if option == "clusters":
+            fit = [column for column in fit if len(column.values) >= ENOUGH_CLUSTERS] or fit
         column = min(fit, key=lambda column: (len(column.values), column.name))
         inferred[option] = column.name
         del free[column.name]

@@ -278,6 +278,21 @@ def test_the_role_of_a_column_beside(name, cells, role):
     assert found.is_clear and roles(found)[name] == role
 
 
+def test_patients_and_not_the_six_wards_they_lie_in_are_clusters():
+    """Six wards of very many rows are groups to compare; as clusters nothing could be shown of them."""
+    n = 2_400
+    risk = RNG.random(n).round(3)
+    died = (RNG.random(n) < risk).astype(int)
+    patient = RNG.integers(0, 900, n)
+    ward = [f"ward {k % 6}" for k in range(n)]
+    found = roles(of(p_died=risk, died=died, ward=ward, patient_id=patient))
+    assert found["patient_id"] == "cluster" and found["ward"] == "group"
+    assert roles(of(p_died=risk, died=died, ward=ward))["ward"] == "group"
+    hospital = [f"H{k % 45}" for k in range(n)]
+    found = roles(of(p_died=risk, died=died, hospital=hospital, patient_id=patient))
+    assert found["hospital"] == "cluster"  # which holds its patients, and is one of many
+
+
 def test_a_weight_beside_a_height_is_that_of_a_body():
     assert roles(of(pd=RISK, y=HAPPENED, weight=AGE + 0.5, height=AGE + 90.5))["weight"] != "weight"
 
