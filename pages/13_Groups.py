@@ -1,4 +1,4 @@
-"""Groups: all groups and pairs of groups by their gap; a click restricts all pages to one."""
+"""Groups: all groups and pairs of groups by their gap; a click restricts pages to one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calib.ui.groups import (
     sentence,
 )
 from calib.ui.session import Cohort, OpenSession
-from calib.ui.shell import open_session, page, view_switch
+from calib.ui.shell import SCOPE, open_session, page, view_switch
 from calib.ui.widgets import choose_fit, folded
 
 
@@ -57,7 +57,7 @@ def draw(session: OpenSession, cohort: Cohort | None) -> None:
     with right:
         choose_from_list(groups, cohort)
         if cohort is None:
-            st.caption("Click a group, or choose it here: every page then shows its rows alone.")
+            st.caption(f"Click a group, or choose it here. {SCOPE}")
         else:
             contrast_with_others(session, cohort)
         with st.container(border=True):

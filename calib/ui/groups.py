@@ -21,7 +21,7 @@ from calib.plots.groups import forest, is_too_low
 from calib.ui import widgets
 from calib.ui.audit import audit_of, plain, rows_to_audit
 from calib.ui.chosen_rows import show_clickable
-from calib.ui.fits import RAW, ShownFit, ready, ready_of, start
+from calib.ui.fits import RAW, ShownFit, jobs, ready, ready_of, start
 from calib.ui.session import LEAST_OF_COHORT, Cohort, OpenSession, current_session
 from calib.ui.text import add_notice, literal
 from calib.ui.widgets import draw_table, show_table
@@ -67,7 +67,7 @@ def in_groups(session: OpenSession, fit: ShownFit) -> None:
 
 
 def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) -> None:
-    """The forest plot; a click restricts all pages to a group."""
+    """The forest plot; a click restricts pages to a group."""
     view = session.view
     drawn = select_groups(groups)
     if not drawn:
@@ -132,7 +132,7 @@ def choose_from_list(groups: Sequence[GroupFinding], cohort: Cohort | None) -> N
         else:
             choose_group(group.name, " × ".join(group.columns))
 
-    st.selectbox("All pages show", [EVERY_ROW, *ways], key=COHORT, on_change=take)
+    st.selectbox("Rows that pages judge", [EVERY_ROW, *ways], key=COHORT, on_change=take)
 
 
 def contrast_with_others(session: OpenSession, cohort: Cohort) -> None:
@@ -173,13 +173,24 @@ def remedy(session: OpenSession) -> None:
     """Show the remedy for the groups, as the audit has it."""
     audit = audit_of(session)
     st.markdown(plain(audit.of("remedy").sentence))
-    if audit.column:
+    column = audit.column
+    of_column = {
+        key
+        for key, spec in session.specs.items()
+        if spec.method == "by_group" and spec.params.get("column") == column
+    }
+    states = {job.state for job in jobs() if job.key in of_column}
+    if "done" in states:
+        st.caption(
+            f"A map for each {literal(column)} is fitted. Its groups are under “Probabilities of”."
+        )
+    elif column and not states & {"queued", "running"}:
         st.button(
-            f"Fit a map for each {literal(audit.column)}",
+            f"Fit a map for each {literal(column)}",
             key="groups/fit by group",
             icon=":material/play_arrow:",
             on_click=start,
-            args=([("by_group", {"column": audit.column})],),
+            args=([("by_group", {"column": column})],),
             help=PROTECTED,
         )
 
@@ -210,7 +221,7 @@ def _word(group: GroupFinding, view: View, overall: float) -> str:
 
 
 def panel(session: OpenSession, fit: ShownFit) -> None:
-    """O:E, slope and the others in each group of the data."""
+    """O:E, slope and the others in each group of the test rows."""
     evaluation = fit.evaluation
     kind = None if evaluation.weights is None else session.test.weight_kind
     rows = *evaluation.pair, session.test.groups, evaluation.weights, kind, evaluation.clusters
@@ -221,10 +232,13 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
         f"{literal(group.name)} {with_interval(group.measures['oe'])}" for group in off[:MOST_NAMED]
     ]
     more = [f"{len(off) - MOST_NAMED} more"] * (len(off) > MOST_NAMED)
+    columns = [literal(role.column) for role in session.data.roles if role.role == "group"]
+    by = f" by {' × '.join(columns)}" if columns else ""
+    which = f"{judged}**{by}, on {plural(len(session.test), 'test row')}"
     clause = (
-        f"in {len(off)} of {judged}**: {listed(named + more)}"
+        f"in {len(off)} of {which}: {listed(named + more)}"
         if off
-        else f"significantly in none of {judged}**"
+        else f"significantly in none of {which}"
     )
     st.markdown(f"With {fit.title}, **O:E differs from 1 {clause}.")
     show_table(_panel_table(panels), "group")

@@ -16,7 +16,7 @@ from calib.calibrators.backend import cpu_description, gpu_present
 from calib.data.loading import APART
 from calib.errors import CalibrationError
 from calib.evaluation.view import Viewpoint
-from calib.formatting import escape_markdown, plural
+from calib.formatting import escape_markdown, listed, plural
 from calib.isolation.logs import trace, without_data
 from calib.plots.reliability import MARGINS, SIDE, diagram_height
 from calib.plots.style import COLORS, FRAME, PAGES, text_color
@@ -45,6 +45,8 @@ LAST_OF_JOURNEY = "Export"
 """The pages up to this one are the journey, in order; the others are looked up."""
 OF_ALL_ROWS = ("Fit", "Export", "Monitoring", "Geometry", "Active learning")
 """Pages that no cohort restricts."""
+SCOPE = f"Pages then judge the rows of this group alone; {listed([*OF_ALL_ROWS, 'the report'])} keep to all rows."
+"""What choosing a group does, as docs/pages.md has it."""
 OF_CLASSES = ("Latent GP", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
 IMPORTED = (
@@ -186,7 +188,7 @@ def _chip(cohort: Cohort, title: str) -> None:
         help="Show all rows again.",
         on_click=show_all_rows,
     )
-    scope = "this page shows all rows" if title in OF_ALL_ROWS else "all pages show these rows"
+    scope = "this page shows all rows" if title in OF_ALL_ROWS else "pages judge these rows"
     st.caption(scope, width="content")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from calib.auditing.findings import GroupFinding, Severity
+from calib.data.roles import ColumnRole
 from calib.data.samples import load_sample
 from calib.diagnostics.group_panels import group_panels
 from calib.engine import Engine
@@ -22,6 +23,8 @@ from calib.reporting import html_of_fits
 from calib.ui.fits import judged_fits
 from calib.ui.groups import gap_of_all, select_groups, sentence
 from calib.ui.session import SESSION, OpenSession
+from calib.ui.shell import OF_ALL_ROWS, SCOPE
+from tests.conftest import ROOT
 from tests.ui.conftest import charts, clean, fit, open_page, opened, said, table, twice, unfold
 
 PAGE = "pages/13_Groups.py"
@@ -193,6 +196,37 @@ def test_groups_of_an_event_have_their_panel() -> None:
     assert list(shown["rows"]) == [group.rows for group in found]
     assert all(group.name in said(app) for group in found if group.off("oe"))
     assert "One map for all rows may leave groups off." in said(app)
+
+
+def test_the_panel_names_its_columns_and_the_rows_it_is_of() -> None:
+    session = with_north_off()
+    data = session.data
+    cells = np.char.add(np.char.add(data.groups, " · "), data.metadata["sex"])
+    roles = (ColumnRole("region", "group", ""), ColumnRole("sex_given", "group", ""))
+    session = OpenSession.from_data(replace(data, groups=cells, metadata={}, roles=roles))
+    text = said(unfold(open_page(PAGE, session), "groups/panel"))
+    assert "of 6 groups** by region × sex_given, on 1,500 test rows: north · " in text
+    assert len(session.whole_test) == 1500
+
+
+@pytest.mark.parametrize(("column", "fitted"), [("group", True), ("sex", False)])
+def test_a_map_for_each_group_is_offered_until_it_is_fitted(
+    column: str, fitted: bool, queue: Engine
+) -> None:
+    session = with_north_off()
+    offered = [button.key for button in open_page(PAGE, session).button]
+    assert "groups/fit by group" in offered
+    app = open_page(PAGE, fit(queue, session, ("by_group", {"column": column})))
+    assert clean(app)
+    assert ("groups/fit by group" not in [button.key for button in app.button]) == fitted
+    assert ("A map for each group is fitted." in said(app)) == fitted
+
+
+def test_the_page_and_the_docs_name_the_pages_that_no_group_restricts() -> None:
+    app = open_page(PAGE, with_north_off(600))
+    assert all(title in SCOPE for title in OF_ALL_ROWS)
+    assert SCOPE in said(app)
+    assert SCOPE in (ROOT / "docs" / "pages.md").read_text()
 
 
 def test_without_groups_the_page_says_so(sample_to_read: OpenSession) -> None:
