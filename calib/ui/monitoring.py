@@ -185,8 +185,6 @@ def show_noticed(new: NewRows, new_data: NewData, unread: bool) -> None:
         show_finding(finding)
         if changes := chosen_fix(finding, "monitoring/fix"):
             read_with(new_data, changes)
-    if unread and (changes := roles.choosers(reading)):
-        read_with(new_data, changes)
     show_notes(new.notes)
 
 

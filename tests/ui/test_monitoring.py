@@ -162,3 +162,27 @@ def test_weeks_are_followed_and_without_times_the_order_of_the_file(exported) ->
     app = give_rows(app, "again.csv", frame.to_csv(index=False).encode())
     assert clean(app)
     assert "25 batches: rows" in said(app)
+
+
+def test_a_table_that_can_be_read_in_two_ways_asks_once_and_opens() -> None:
+    logits, labels = simulate(n=400, n_classes=2)
+    names = ("<=50K", ">50K")
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    about = {"class_names": names, "kind": "binary_probability", "n_test": 200}
+    frame = pd.DataFrame(
+        {
+            "sex": np.arange(400) % 2,
+            "survey_weight": 100_000 + np.arange(400),
+            "p_over_50k": 1 / (1 + np.exp(logits[:, 0] - logits[:, 1])),
+            "income": np.array(names)[labels],
+        }
+    )
+    app = give(open_page(PAGE), [("calibrator.npz", writer.to_bytes("npz", fitted, about))])
+    app = give_rows(app, "new.csv", frame.to_csv(index=False).encode())
+    assert clean(app)
+    (question,) = app.main.radio
+    assert question.label.startswith("**One question about new")
+    (button,) = [button for button in app.button if button.label == "Open"]
+    app = button.click().run()
+    assert clean(app)
+    assert "of Temperature" in app.markdown[0].value
