@@ -61,6 +61,9 @@ to the last are taken."""
 FEW = 10
 """Numbers below which their range does not tell probabilities from logits."""
 
+PERCENT = 20.0
+"""Log-odds above this, none of them negative, are likelier percentages."""
+
 
 class AmbiguousOutputs(CalibrationError):
     """Outputs that may be of another kind than a calibrator takes; ``kind=`` says what they are."""
@@ -375,6 +378,11 @@ def _recognise(array: npt.NDArray[Any], original: Any) -> Kind:
     values = array[:, None] if array.ndim == 1 else array
     inside = ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all(axis=1)
     if array.ndim == 1:
+        if values.size >= FEW and values.min() >= 0 and PERCENT < values.max() <= 100:
+            raise AmbiguousOutputs(
+                f"The outputs run from {values.min():.3g} to {values.max():.3g}, like percentages: divide them by 100, "
+                'or say what they are by kind="binary_log_odds".'
+            )
         return "binary_probability" if inside.all() else "binary_log_odds"
     if not array.size:
         return "logits"

@@ -65,6 +65,7 @@ def test_most_rows_decide_what_outputs_are(rows):
     for outputs, error, says in [
         (few, AmbiguousOutputs, "lie between 0 and 1, but sum to"),
         (100 * probs, AmbiguousOutputs, "sum to 100"),
+        (100 * probs[:, 1], AmbiguousOutputs, "like percentages"),
         (one_off, CalibrationError, r"1 of 90 rows of probabilities do not sum to one"),
     ]:
         with pytest.raises(error, match=says):
