@@ -266,8 +266,11 @@ class Calibrator:
         x = x.astype(np.float64)
         good = ((x >= low) & (x <= high)).all(axis=1)
         if not good.all():
+            ends = f"{round(low, 2) + 0.0:g} to {round(high, 2):g}"
+            beyond = f"numbers outside {ends}" if high < 1e300 else "infinite numbers"
             raise Refused(
-                f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {expected}."
+                f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or {beyond}; "
+                f"the calibrator takes {expected}."
             )
         sums = np.abs(x.sum(axis=1) - 1) < 1e-3  # telling where numbers are few
         few = x.size < 10 and (width < 2 or not sums.all() or (x == np.round(x)).all())

@@ -278,6 +278,14 @@ def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_p
         assert says in said and "\n" not in said and "\x1b" not in said
 
 
+def test_risks_in_percent_are_refused_with_the_range_they_leave(tmp_path):
+    risk = np.random.default_rng(0).uniform(0.05, 0.6, 200)
+    data = calib.from_outputs(risk, (risk > 0.3).astype(int))
+    calib.export.save(calib.calibrator("temperature").fit(data), tmp_path / "c.npz")
+    with pytest.raises(predict.Refused, match="NaN or numbers outside 0 to 1; the calibrator"):
+        predict.load(tmp_path / "c.npz").predict_proba(100 * risk)
+
+
 @pytest.mark.parametrize(
     "cell",
     ["=1+1", " =1", "\ufeff=cmd|' /C calc'!A0", "x;=1+1", "x; @SUM(A1)", "\t=1", '"=1', "-x"],
