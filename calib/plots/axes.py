@@ -163,7 +163,7 @@ def regrid(edges: Floats, counts: npt.ArrayLike, grid: Floats) -> Floats:
 
 
 _STEPS = (
-    (3.4, (1,)),
+    (2.6, (1,)),
     (1.2, (1, 3)),
     (0.6, (1, 2, 3, 5)),
     (0.0, (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)),
@@ -186,7 +186,7 @@ def log_axis(low: float, high: float) -> dict[str, Any]:
         "type": "log",
         "range": [low, high],
         "tickvals": ticks,
-        "ticktext": [_power(tick) if tick >= 1e5 else f"{tick:g}" for tick in ticks],
+        "ticktext": [_power(tick) if tick >= 1e5 else f"{tick:,g}" for tick in ticks],
     }
 
 

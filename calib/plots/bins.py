@@ -103,7 +103,6 @@ Line = tuple[str, ErrorByBins, Style]
 
 _PANELS, _GAP = 352, 52
 """Pixels of the height of two panels, and of the room between them."""
-_TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
 def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str) -> go.Figure:
@@ -174,13 +173,7 @@ def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:
     return line_chart(
         curves,
         ("rows", "mean"),
-        {
-            "type": "log",
-            "range": span(np.log10(n_rows), least=0.04),
-            "tickvals": _TICKS,
-            "tickformat": ",d",
-            "title_text": "test rows",
-        },
+        {"title_text": "test rows", **log_axis(*span(np.log10(n_rows)))},
         {"range": span(0.0, *ends), "title_text": name},
         f"{name} by test rows",
         f"{name} of resamples of {n_rows[0]:,} to {n_rows[-1]:,} rows: {describe_ends(curves)}.",

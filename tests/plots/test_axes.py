@@ -95,13 +95,22 @@ def test_there_are_some_ticks_but_not_many_and_all_are_on_the_axis(low, span):
     assert np.all((10**low <= ticks * (1 + 1e-12)) & (ticks <= 10 ** (low + span) * (1 + 1e-12)))
     assert np.all(np.diff(ticks) > 0)
     plain = [re.sub(r"10<sup>(.*)</sup>", r"1e\1", text) for text in axis["ticktext"]]
-    read = [float(text.replace("·1e", "e")) for text in plain]
+    read = [float(text.replace("·1e", "e").replace(",", "")) for text in plain]
     np.testing.assert_allclose(read, ticks)
     # A power as in 1.5·10⁻⁴ takes about six tenths of the width of other letters.
     powers = [re.findall("<sup>(.*)</sup>", text) for text in axis["ticktext"]]
     letters = [len(re.sub("<sup>.*", "", text)) for text in axis["ticktext"]]
     widths = [n + 0.6 * len("".join(power)) for n, power in zip(letters, powers, strict=True)]
     assert max(widths) <= 7.5
+
+
+@pytest.mark.parametrize("most", [400, 1000, 8141, 60_000])
+def test_numbers_of_rows_do_not_touch_in_150_pixels(most: int) -> None:
+    axis = log_axis(*span(np.log10([100, most])))
+    low, high = axis["range"]
+    middles = 150 * (np.log10(axis["tickvals"]) - low) / (high - low)
+    widths = np.array([6.0 * len(text) for text in axis["ticktext"]])
+    assert np.all(np.diff(middles) >= (widths[1:] + widths[:-1]) / 2)
 
 
 places = st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=12)
