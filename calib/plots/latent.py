@@ -180,6 +180,8 @@ def _draw_bands(
 
 
 EFFECT_HEIGHT = 400
+_EFFECT_WIDTH = 190
+"""Pixels of the plot on a phone, in a fold and beside the names of its lines."""
 
 
 def effect_chart(
@@ -207,7 +209,8 @@ def effect_chart(
     after = [curve.accuracy, *(line.y for line in curves)]
     x_limits = probability_limits(curve.before, scale)
     y_limits = probability_limits(np.concatenate([curve.before, *after]), scale)
-    x_axis, y_axis = (probability_axis(scale, limits, 0.03) for limits in (x_limits, y_limits))
+    x_axis = probability_axis(scale, x_limits, 0.03, pixels=_EFFECT_WIDTH)
+    y_axis = probability_axis(scale, y_limits, 0.03)
     across, up = (partial(on_scale, scale=scale, limits=limits) for limits in (x_limits, y_limits))
     ends = tuple(y_axis["range"])
     fig = go.Figure()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from calib.diagnostics.latent import EffectCurve
+from calib.plots.latent import effect_chart
+from calib.plots.style import method_style
 from tests.plots.boxes import PHONE, TOOL_BAR, boxes, legend, outside, overlaps
 from tests.plots.test_every_figure import drawn, every_case
 
@@ -30,3 +34,20 @@ def test_a_legend_lies_beneath_the_tool_bar_on_a_phone(case: str) -> None:
         assert not overlaps([box, TOOL_BAR])
         assert not overlaps([box, *boxes(fig)])
         assert box.top >= 0
+
+
+def test_raw_confidences_do_not_touch_in_a_fold_on_a_phone() -> None:
+    before = 1 - np.geomspace(0.5, 1e-7, 16)
+    after = 1 - np.geomspace(0.5, 1e-3, 16)
+    curve = EffectCurve(
+        before=before, after=after, sd=np.zeros(16), bands=((after, after), (after, after)),
+        accuracy=after, accuracy_low=after, accuracy_high=after, count=np.full(16, 25),
+        temperature=after, truth=None, scale="logit",
+    )  # fmt: skip
+    lines = [("GPcalib", curve, method_style("gpcalib"))]
+    axis = effect_chart(lines, method_style("temperature")).layout.xaxis
+    low, high = axis.range
+    middles = 190 * (np.array(axis.tickvals) - low) / (high - low)
+    widths = np.array([6.0 * len(text) for text in axis.ticktext])
+    assert len(widths) >= 3
+    assert np.all(np.diff(middles) >= (widths[1:] + widths[:-1]) / 2)
