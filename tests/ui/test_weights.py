@@ -19,7 +19,7 @@ def weighted(queue: Engine) -> OpenSession:
     """Loans with sampling weights and years, and a calibrator that learned from them."""
     loans = load_sample("simulated-loans")
     years = np.where(np.arange(len(loans)) % 2, "2001", "2002")
-    data = replace(loans, times=years, weight_kind="sampling")
+    data = replace(loans, times=years, weight_kind="sampling", sha256="").identified()
     return fit(queue, OpenSession.from_data(data), "platt")
 
 
