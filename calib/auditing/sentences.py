@@ -309,10 +309,15 @@ def wrong_for_groups(level: Finding, finding: Finding) -> str:
     lead = level.sentence.partition(":")[0]
     off = [group for group in finding.groups if not group.gap.low <= 0.0 <= group.gap.high]
     named = [
-        f"{single_line(group.name)} ({points(group.gap.value)} points)"
-        for group in (off or finding.groups)[:2]
+        f"{single_line(group.name)} ({direction(group)})" for group in (off or finding.groups)[:2]
     ]
     return f"{lead}, wrong for {listed(named)}."
+
+
+def direction(group: GroupFinding) -> str:
+    """Size and direction of a group's gap, in points."""
+    far = "too high" if group.predicted > group.observed else "too low"
+    return f"{100.0 * abs(group.gap.value):.1f} points {far}"
 
 
 def weighted_level(rows: AuditRows) -> str:

@@ -297,7 +297,7 @@ def test_the_verdict_on_groups_says_nothing_that_its_findings_deny():
     groups = Finding("groups", "problem", "", groups=(right, off))
     assert (
         sentences.wrong_for_groups(level, groups)
-        == "On average slightly too low, wrong for north (+3.0 points)."
+        == "On average slightly too low, wrong for north (3.0 points too low)."
     )
 
 
