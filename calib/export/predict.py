@@ -267,7 +267,7 @@ class Calibrator:
         good = ((x >= low) & (x <= high)).all(axis=1)
         if not good.all():
             ends = f"{round(low, 2) + 0.0:g} to {round(high, 2):g}"
-            beyond = f"numbers outside {ends}" if high < 1e300 else "infinite numbers"
+            beyond = "infinite numbers" if -low == high else f"numbers outside {ends}"
             raise Refused(
                 f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or {beyond}; "
                 f"the calibrator takes {expected}."
