@@ -404,11 +404,11 @@ WITH_STEPS = [name for name, method in calib.METHODS.items() if not method.needs
 
 
 @pytest.mark.parametrize("name", WITH_STEPS)
-@pytest.mark.parametrize("number", [16, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number", [16, pytest.param(200, marks=pytest.mark.long)])
 def test_forged_records_are_refused_or_keep_the_promises(name, number):
     """Of some variants in turn; each is refused in a sentence or predicts as its method promises."""
     rng = np.random.default_rng(crc32(name.encode()))
-    few = name in SLOW or number < 100
+    few = name in SLOW or number == 16
     variants = [
         each for n, each in enumerate(VARIANTS[name]) if not few or n == 0 or most_changed(name, n)
     ]
@@ -430,7 +430,7 @@ def test_forged_records_are_refused_or_keep_the_promises(name, number):
                 made.calibrator, np.concatenate([hard_rows(n_columns), 1e6 * np.eye(n_columns)])
             )
         assert all(isinstance(note, str) for note in made.calibrator.notes())
-    assert (0 if number == 16 else 100) < refused < 500
+    assert (0 if number == 16 else 40) < refused < 200
 
 
 @every_variant

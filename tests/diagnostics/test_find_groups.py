@@ -122,7 +122,7 @@ def test_what_cannot_be_looked_at_says_why() -> None:
     assert not few.groups and few.n_judged == 0 and "no group has enough rows" in few.sentence
 
 
-@pytest.mark.parametrize("n", [12, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [12, pytest.param(200, marks=pytest.mark.long)])
 def test_a_calibrated_model_is_rarely_accused_and_a_group_that_is_off_is_found(n: int) -> None:
     claimed = sum(bool(find_groups(*simulated(1000 + seed, 0.0)).groups) for seed in range(n))
     assert claimed <= 0.05 * n
@@ -136,12 +136,12 @@ def test_a_calibrated_model_is_rarely_accused_and_a_group_that_is_off_is_found(n
 def test_rare_events_in_small_groups_are_not_taken_for_a_gap() -> None:
     """Where normal intervals fail: 1 % events, so that a group of 50 rows has none or a few."""
     generator, claimed = np.random.default_rng(9), 0
-    for _ in range(200):
+    for _ in range(100):
         p = generator.beta(0.5, 50, 4000)
         site = generator.integers(0, 60, 4000)
         columns = {"site": site, "x": generator.normal(size=4000)}
         claimed += bool(find_groups(p, generator.random(4000) < p, columns).groups)
-    assert claimed <= 0.05 * 200
+    assert claimed <= 0.05 * 100
 
 
 def test_a_column_without_a_value_is_one_group() -> None:
@@ -197,7 +197,7 @@ def test_groups_within_a_cluster_are_not_judged() -> None:
     assert not found.groups and found.n_judged == 0
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [20, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n_clusters", [12, 60])
 def test_groups_of_whole_clusters_are_rarely_accused(n: int, n_clusters: int) -> None:
     claimed = 0

@@ -123,7 +123,7 @@ def test_thresholds_lie_between_0_and_1_and_an_event_has_two_outcomes():
         net_benefit([[0.2, 0.3, 0.5]], [1], [0.5])
 
 
-DRAWS = 2000
+DRAWS = 1000
 SETTINGS = [
     (n, rate, n_clusters)
     for n_clusters in (0, 40)
@@ -135,9 +135,9 @@ SETTINGS = [
 
 def of_rate(rate, spread, generator):
     """Intercept of logits with this event rate, the slope 0.7 and cluster effects; scores, effects of many rows."""
-    score, effect = generator.normal(0, 1.3, 400_000), generator.normal(0, 1, 400_000) * spread
+    score, effect = generator.normal(0, 1.3, 200_000), generator.normal(0, 1, 200_000) * spread
     low, high = -12.0, 12.0
-    for _ in range(50):
+    for _ in range(30):
         middle = (low + high) / 2
         low, high = (
             (low, middle)

@@ -52,7 +52,7 @@ def killed(process: subprocess.Popen[str], seconds: float) -> list[tuple[str, in
     return [(each[0], int(each[1])) for each in said if len(each) == 3]
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("moments", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_nothing_announced_is_lost_when_servers_are_killed(
     tmp_path: Path, moments: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,7 +210,7 @@ def test_few_events_have_the_exact_interval_of_the_rate():
 @pytest.mark.parametrize("n", [60, 400])
 def test_calibrated_tasks_are_seldom_named(n):
     rng = np.random.default_rng(0)
-    draws = 200
+    draws = 100
     named = sum(
         bool(calib.audit_tasks(tasks_of(calibrated(rng, n, 40))).miscalibrated)
         for _ in range(draws)
