@@ -24,10 +24,8 @@ from hypothesis import settings
 
 from calib.engine import Engine, Job
 
-# The same examples in every run, and no deadline: a busy machine is no failure. `make test-long` takes more of them;
-# HYPOTHESIS_PROFILE=default searches anew.
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=25)
-settings.register_profile("thorough", derandomize=True, deadline=None)
+# The same examples in every run, and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=default searches anew.
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -75,6 +75,55 @@ def cost(visitor: Visitor) -> str:
     return said
 
 
+def nameless(pid: int) -> list[int]:
+    """Sizes of the files that a process has open and that have no name, as uploads have none."""
+    sizes = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            sizes.append(link.stat().st_size if link.readlink().name.endswith(" (deleted)") else 0)
+    return sizes
+
+
+@awaited
+async def test_a_file_is_on_disk_and_not_in_memory_until_who_shows_it_has_left(
+    running: tuple[str, int],
+) -> None:
+    """The first of the file: where many sessions have been, theirs is collected up to a minute later."""
+    url, pid = running
+    visitor, content = (
+        Visitor(url),
+        bytes(40_000_000),
+    )  # so large that the allocator gives it back at once
+    await visitor.arrive()
+    await visitor.upload(
+        "upload/main", "first.npz", bytes(1000)
+    )  # loads what the server needs to read and show it
+    before = resident(pid)
+    for number in range(3):  # each takes the place of the one before
+        await visitor.upload("upload/main", f"{number}.npz", content)
+        assert len(content) in nameless(pid)
+        assert resident(pid) - before < 25_000_000
+    await visitor.leave()
+    await asyncio.sleep(float(RECONNECT_SECONDS))
+    while len(content) in nameless(
+        pid
+    ):  # Streamlit drops sessions that have ended when another ends
+        next_one = Visitor(url)
+        await next_one.arrive()
+        await next_one.leave()
+        await asyncio.sleep(1)
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process has now."""
+    (line,) = [
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("RssAnon")
+    ]
+    return int(line.split()[1]) * 1024
+
+
 @awaited
 async def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(
     running: tuple[str, int],
@@ -108,52 +157,6 @@ async def test_nobody_takes_all_the_memory_that_there_is_for_uploads(
         assert [await visitor.put(content) for _ in range(3)] == [204, 204, 413]
     for visitor in (one, another):
         await visitor.leave()
-
-
-def nameless(pid: int) -> list[int]:
-    """Sizes of the files that a process has open and that have no name, as uploads have none."""
-    sizes = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(OSError):  # closed meanwhile
-            sizes.append(link.stat().st_size if link.readlink().name.endswith(" (deleted)") else 0)
-    return sizes
-
-
-@awaited
-async def test_a_file_is_on_disk_and_not_in_memory_until_who_shows_it_has_left(
-    running: tuple[str, int],
-) -> None:
-    url, pid = running
-    visitor, content = (
-        Visitor(url),
-        bytes(40_000_000),
-    )  # so large that the allocator gives it back at once
-    await visitor.arrive()
-    await visitor.upload(
-        "upload/main", "first.npz", bytes(1000)
-    )  # loads what the server needs to read and show it
-    before = resident(pid)
-    for number in range(3):  # each takes the place of the one before
-        await visitor.upload("upload/main", f"{number}.npz", content)
-        assert len(content) in nameless(pid)
-        assert resident(pid) - before < 25_000_000
-    await visitor.leave()
-    await asyncio.sleep(float(RECONNECT_SECONDS))
-    while len(content) in nameless(pid):  # Streamlit drops sessions that have ended when another ends
-        next_one = Visitor(url)
-        await next_one.arrive()
-        await next_one.leave()
-        await asyncio.sleep(1)
-
-
-def resident(pid: int) -> int:
-    """Bytes of memory that a process has now."""
-    (line,) = [
-        line
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-        if line.startswith("RssAnon")
-    ]
-    return int(line.split()[1]) * 1024
 
 
 @awaited
