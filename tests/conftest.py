@@ -24,7 +24,8 @@ from hypothesis import settings
 
 from calib.engine import Engine, Job
 
-# The same examples in every run, and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=default searches anew.
+# The same examples in every run, and no deadline: a busy machine is no failure.
+# HYPOTHESIS_PROFILE=default searches anew.
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from calib.reporting import Report, html
+from tests.browser.axe import faults
 from tests.browser.conftest import new_page
 from tests.reporting.conftest import HOSTILE, Reading, make_report
 from tests.reporting.test_answers import report_of as answer_report
@@ -127,3 +128,18 @@ def test_it_is_short_on_paper_and_on_a_phone_and_a_sentence_without_scripts(
 
 def n_pages(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("made", "theme"), [(make_report, "light"), (of_risks, "dark"), (of_answers, "dark")]
+)
+def test_axe_finds_no_serious_fault(
+    browser: Browser, tmp_path: Path, theme: str, made: Callable[[], Report]
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(html(made()), encoding="utf-8")
+    page, _ = opened(browser, path, color_scheme=theme)
+    unfold(page)
+    assert faults(page) == []
+    page.context.close()

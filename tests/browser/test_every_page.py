@@ -1,4 +1,7 @@
-"""How tall every page is at first sight, and that nothing has to be scrolled sideways; of reports see test_report."""
+"""Every page once: its height at first sight, its width, what axe-core finds and the way through it by keyboard.
+
+Of reports see test_report.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from calib.plots.style import PAGES as THEMES
 from calib.ui.menu import entries
+from tests.browser.axe import faint, faults
 from tests.browser.conftest import no_trouble, settle
+from tests.browser.keyboard import faults_of_the_keyboard
 
 WIDTHS = (1500, 1100, 420)
 MOST = {1500: 2200, 420: 2200}
 """Pixels of a page's height by the window's width; at other widths it may have any."""
 PATHS = {entry.title: entry.path for entry in entries()}
 PAGES = tuple(PATHS)
+POLLING = 100
+"""Milliseconds between two looks at what is drawn."""
 
 # The page scrolls inside Streamlit's main section.
 SIZE = """() => {
@@ -46,6 +54,10 @@ DRAWN = """() => {
 }"""
 
 
+HAS_BACKGROUND = """([red, green, blue]) => `rgb(${red}, ${green}, ${blue})`
+  === getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor"""
+
+
 def open_sample(page: Page, url: str, sample: str, fitted: bool = True) -> None:
     """Open a sample, fit what the Fit page offers first, and wait for it."""
     page.goto(url)
@@ -72,55 +84,78 @@ def link_to(page: Page, title: str) -> Locator:
     return links.and_(page.locator(f'[href^="{name}"]')) if name else links.first
 
 
+def all_drawn(page: Page) -> None:
+    """Wait until no figure is missing and the page's height has stayed for a while."""
+    page.evaluate("window.calmFor = 0")
+    page.wait_for_function(DRAWN, polling=POLLING)
+
+
 def go_and_draw(page: Page, title: str) -> None:
     """Follow the menu and wait until all of the page is drawn and its height stays."""
     link_to(page, title).dispatch_event("click")
     expect(page).to_have_title(f"{title} · calib")
     settle(page)
-    page.wait_for_function(DRAWN, polling=200)
+    all_drawn(page)
 
 
 def unfold(page: Page) -> None:
-    """Open every folded question of the page, one after the other, and wait for what it draws."""
+    """Open every folded question of the page, one after the other, and wait for what they draw."""
     folded = page.get_by_test_id("stMain").locator("details:not([open]) > summary")
     while folded.count():
         folded.first.click()
         settle(page)
-        page.wait_for_function(DRAWN, polling=200)
+        if not folded.count():
+            all_drawn(page)
 
 
-def faults_of_pages(page: Page, titles: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Those of every page at each width, from the widest, where the menu stands open, to the narrowest."""
-    found, seen = [], set()
+def faults_of_size(page: Page, widths: Sequence[int]) -> list[str]:
+    """What is too tall or wider than the window, at each width from the widest, where the menu stands open."""
+    found = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 1000})
-        for title in titles:
-            if not link_to(page, title).count():  # left out: the data lack what it needs
-                continue
-            go_and_draw(page, title)
-            no_trouble(page)
-            seen.add(title)
-            size, most = page.evaluate(SIZE), MOST.get(width, float("inf"))
-            found += [f"{title} at {width}: {size['height']:,} px tall"] * (size["height"] > most)
-            found += [
-                f"{title} at {width}: {beyond} wider than the window"
-                for beyond in sorted(set(size["wide"]))
-            ]
-    assert seen >= set(titles) - {"Geometry", "Active learning"}
+        all_drawn(page)
+        size, most = page.evaluate(SIZE), MOST.get(width, float("inf"))
+        found += [f"at {width}: {size['height']:,} px tall"] * (size["height"] > most)
+        found += [f"at {width}: {beyond} too wide" for beyond in sorted(set(size["wide"]))]
+    page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
+    return found
+
+
+def faults_in_both_themes(page: Page) -> list[str]:
+    """What axe-core finds in the light and in the dark, which takes no other page of the server."""
+    found = []
+    for theme, (color, *_) in THEMES.items():
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function(HAS_BACKGROUND, arg=[int(color[k : k + 2], 16) for k in (1, 3, 5)])
+        all_drawn(page)
+        found += [f"{theme}: {fault}" for fault in (*faults(page), *faint(page))]
+    page.emulate_media(color_scheme="light")
     return found
 
 
 @pytest.mark.browser
 def test_a_page_is_short_and_as_wide_as_the_window(visitor: Page, server: str) -> None:
     open_sample(visitor, server, "digits-cnn", fitted=False)
-    assert faults_of_pages(visitor, ["Reliability"], (1500, 420)) == []
+    go_and_draw(visitor, "Reliability")
+    assert faults_of_size(visitor, (1500, 420)) == []
 
 
 @pytest.mark.browser
 @pytest.mark.long
 @pytest.mark.parametrize("sample", ["digits-cnn", "clinic-tumours"])
-def test_every_page_is_short_and_as_wide_as_the_window(
+def test_every_page_fits_its_window_can_be_read_and_is_reached_by_keyboard(
     visitor: Page, server: str, sample: str
 ) -> None:
-    open_sample(visitor, server, sample)
-    assert faults_of_pages(visitor, PAGES, WIDTHS) == []
+    page, found = visitor, {}
+    open_sample(page, server, sample)
+    for title in PAGES:
+        if not link_to(page, title).count():  # left out: the data lack what it needs
+            continue
+        go_and_draw(page, title)
+        no_trouble(page)
+        found[title] = faults_of_size(page, WIDTHS)
+        unfold(page)
+        found[title] += [*faults_of_the_keyboard(page), *faults_in_both_themes(page)]
+    assert found.keys() >= {*PAGES} - {"Geometry", "Active learning"}
+    broken = [f"{title}: {fault}" for title, of_page in found.items() for fault in of_page]
+    assert not broken, "\n".join(broken)

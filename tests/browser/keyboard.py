@@ -1,13 +1,8 @@
-"""Every control of every page is reached by keyboard alone, and whoever goes there sees where the focus is."""
+"""The way through a page by keyboard: which of its controls are reached, and where the focus is seen."""
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page
-
-from tests.browser.test_heights import DRAWN, PAGES, go_and_draw, link_to, open_sample, unfold
-
-pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 MOST = 1500
 """So many times is Tab pressed on a page at most; in a table it goes from cell to cell."""
@@ -94,26 +89,16 @@ def _through_the_group(page: Page, reached: set[int], visible: set[int]) -> None
             visible.add(int(control))
 
 
-def test_every_control_is_reached_and_seen(visitor: Page, server: str) -> None:
-    page = visitor
-    open_sample(
-        page, server, "clinic-tumours"
-    )  # the pages of risks have every control that those of classes have, and more
-    faults = []
-    for title in PAGES:
-        if not link_to(page, title).count():  # left out: the data lack what it needs
-            continue
-        go_and_draw(page, title)
-        unfold(page)
-        for _ in range(2):  # a figure that is drawn again meanwhile has new buttons
-            page.wait_for_function(DRAWN, polling=200)
-            controls = page.evaluate(MARK)
-            reached, visible = walk(page)
-            if len(reached) == len(controls):
-                break
-        assert len(controls) > 15  # the menu's links alone
-        faults += [
-            f"{title}: never reached: {said}" for k, said in enumerate(controls) if k not in reached
-        ]
-        faults += [f"{title}: no visible focus: {controls[k]}" for k in sorted(reached - visible)]
-    assert not faults, "\n".join(faults)
+def faults_of_the_keyboard(page: Page) -> list[str]:
+    """Controls that Tab and arrow keys do not reach, or without a visible focus."""
+    for _ in range(2):  # a figure that is drawn again meanwhile has new buttons
+        controls = page.evaluate(MARK)
+        reached, visible = walk(page)
+        if len(reached) == len(controls):
+            break
+    assert len(controls) > 15  # the menu's links alone
+    missed = [told for k, told in enumerate(controls) if k not in reached]
+    return [
+        *(f"never reached: {told}" for told in missed),
+        *(f"no visible focus: {controls[k]}" for k in sorted(reached - visible)),
+    ]
