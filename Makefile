@@ -4,15 +4,17 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PORT ?= 8501
 BIN = .venv/bin
 # One BLAS thread for each process: on these matrix sizes two are slower, and tests run side by side.
-# Compiled files are kept, for tests start many processes.
-ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+KEEP_COMPILED = PYTHONDONTWRITEBYTECODE=
+ONE_THREAD = $(KEEP_COMPILED) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
+# Packages are compiled where they are imported: all their files take longer than the installation itself.
+PIP_OPTIONS = --quiet --disable-pip-version-check --no-compile
+INSTALL = $(BIN)/python -m pip install $(PIP_OPTIONS)
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --generate-hashes --custom-compile-command "make lock"
 
 .PHONY: app test test-long test-seeds test-browser test-engines test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
 
 app: venv ## open the app
-	$(BIN)/python -m calib app --port $(PORT)
+	$(KEEP_COMPILED) $(BIN)/python -m calib app --port $(PORT)
 
 test: $(BIN)/.dev check browser ## everything a change must pass; OPTIONS are pytest's, as --cov=calib
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 3 --dist loadscope -m "not long and not browser and not engines" $(OPTIONS)
@@ -28,7 +30,7 @@ test-browser: $(BIN)/.dev browser
 
 test-engines: $(BIN)/python ## exports and adapters where they run, in an environment with PyTorch, torchmetrics and MLflow
 	$(BIN)/python -m venv --without-pip --clear build/engines
-	$(BIN)/python -m pip --python build/engines install --quiet --disable-pip-version-check -r tests/engines.txt ".[fit,report,onnx,test]"
+	$(BIN)/python -m pip --python build/engines install $(PIP_OPTIONS) -r tests/engines.txt ".[fit,report,onnx,test]"
 	$(ONE_THREAD) build/engines/bin/python -m pytest -q -n 2 --dist loadscope -m engines tests/adapters tests/export
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
@@ -72,9 +74,9 @@ $(BIN)/.app: $(BIN)/python requirements.txt
 	$(INSTALL) --require-hashes -r requirements.txt
 	touch $@
 
-$(BIN)/.dev: $(BIN)/.app requirements-dev.txt
+$(BIN)/.dev: $(BIN)/python requirements-dev.txt ## among them what the app needs
 	$(INSTALL) --require-hashes -r requirements-dev.txt
-	touch $@
+	touch $(BIN)/.app $@
 
 $(BIN)/.uv: $(BIN)/python
 	$(INSTALL) uv

@@ -14,9 +14,10 @@ ORDER = "heading-order"
 """A rule of moderate impact that is kept all the same: headings without a gap are the table of contents of a page."""
 
 
-def faults(page: Page) -> list[str]:
-    """The rules that are broken by what is drawn here, with the elements."""
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+def faults(page: Page, **options: object) -> list[str]:
+    """The rules that are broken by what is drawn here, with the elements; options are axe-core's."""
+    options["resultTypes"] = ["violations"]
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
         for rule in found

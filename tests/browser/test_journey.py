@@ -150,7 +150,7 @@ def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(
 @pytest.mark.long
 def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
-    outputs, labels = simulate(6000, 10)
+    outputs, labels = simulate(2000, 10)
     np.savez(file, logits=outputs, labels=labels)
     page.locator("input[type=file]").first.set_input_files(file)
     expect(page.get_by_text("Read as: ")).to_be_visible()
@@ -163,7 +163,7 @@ def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path:
     for choice in (
         "Logit",
         "Linear",
-    ) * 60:  # without a wait, so that runs are asked for between runs
+    ) * 20:  # without a wait, so that runs are asked for between runs
         expect(lost).to_have_count(
             0
         )  # a dialog would lie over the menu until the test's patience ends

@@ -23,11 +23,10 @@ def shoot(page: Page, name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_from_the_table_to_the_bundle_and_through_the_tasks(
-    server: str, browser: Browser, tmp_path: Path, scheme: str
+    server: str, browser: Browser, tmp_path: Path
 ) -> None:
-    page = new_page(browser, color_scheme=scheme, accept_downloads=True)
+    page = new_page(browser, accept_downloads=True)
     page.goto(server)
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
@@ -35,7 +34,7 @@ def test_from_the_table_to_the_bundle_and_through_the_tasks(
     headline = "6 questions over 1,500 rows: complaint and department off"
     expect(page.get_by_role("heading", name=headline)).to_be_visible()
     settle(page)
-    shoot(page, f"tasks-{scheme}")
+    shoot(page, "tasks")
     page.get_by_role("button", name="Fit all").click()
     bundle = page.get_by_role("button", name="Calibrators")
     expect(bundle).to_be_visible()
@@ -46,14 +45,14 @@ def test_from_the_table_to_the_bundle_and_through_the_tasks(
     with zipfile.ZipFile(tmp_path / "tasks.zip") as content:
         listed = json.loads(content.read("tasks.json"))
     assert {*listed} == {"urgent", "complaint", "refund", "department", "language", "anger"}
-    shoot(page, f"tasks-fitted-{scheme}")
+    shoot(page, "tasks-fitted")
     page.locator(".st-key-tasks-open button").click()
     menu = page.get_by_test_id("stSidebar")
     switch = menu.get_by_role("combobox")
     expect(switch).to_be_visible()
     settle(page)
     no_trouble(page)
-    shoot(page, f"task-open-{scheme}")
+    shoot(page, "task-open")
     switch.click()
     page.get_by_role("option", name="refund").click()
     expect(menu.get_by_text("refund").first).to_be_visible()
