@@ -264,8 +264,7 @@ def check_level(checked: Checked) -> Finding:
 def judge_level(predicted: Floats, observed: Bools, sample: Rows, view: View) -> Finding:
     """Judge the level of (n,) probabilities against whether they came true."""
     means = sample.mean(predicted), sample.mean(observed)
-    sign = 1.0 if view.is_event else -1.0
-    gap = sample.mean_of(sign * (observed - predicted))
+    gap = sample.mean_of(predicted - observed)
     tolerance = min(POINT, SHARE_OF_RATE * means[1]) if view.is_event else POINT
     severity = excludes(gap, size=tolerance)
     figure = f"{points(gap.value)} points"

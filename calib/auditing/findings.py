@@ -37,7 +37,7 @@ class GroupFinding:
     name : of the group, a pair of groups, or the period.
     rows : number of rows.
     predicted, observed : mean probability and the rate at which it came true.
-    gap : the difference of both in the direction of the audit, with its joint 95 % interval.
+    gap : ``predicted - observed``, positive where predictions are too high, with its joint 95 % interval.
     severity : "problem", "caution" or "fine".
     columns : names of the columns that the group comes from.
     events : number of its rows in which it came true.

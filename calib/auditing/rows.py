@@ -235,9 +235,8 @@ class AuditRows:
 
     @cached_property
     def residual(self) -> Floats:
-        """(n,) observed - predicted of an event; confidence - accuracy otherwise."""
-        sign = 1.0 if self.view.is_event else -1.0
-        return sign * (self.observed - self.predicted)
+        """(n,) predicted - observed: positive where predictions are too high."""
+        return self.predicted - self.observed
 
     @cached_property
     def level(self) -> Estimate:

@@ -168,7 +168,7 @@ class EventWording(ConfidenceWording):
     too_high_label = "risk overestimated"
     too_low_label = "risk underestimated"
     gap_label = "predicted risk minus observed rate"
-    group_gap_label = "Observed − predicted"
+    group_gap_label = "Predicted − observed"
     odds_label = "odds of the event"
     band_title = "What each band of predicted risk adds"
     positive_outcome = "event"

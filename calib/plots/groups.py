@@ -46,7 +46,7 @@ def forest(
     ----------
     groups : from the top of the figure to its foot.
     n_judged : number of groups for which the intervals hold together.
-    view : of the gaps: observed - predicted of an event, else confidence - accuracy.
+    view : of the gaps, predicted - observed.
     overall : gap of all rows, from which groups that are off differ; drawn as a dotted line.
     """
     fig = go.Figure()
@@ -55,7 +55,7 @@ def forest(
     texts = []
     labels = []
     for place, group in enumerate(groups):
-        style = style_of(group, view, overall)
+        style = style_of(group, overall)
         interval = tuple(100 * end for end in group.gap)
         symbol = "circle-open" if group.severity == "caution" else None
         look: dict[str, Any] = {"size": 9, "symbol": symbol, "drop": DROP}
@@ -81,16 +81,16 @@ def forest(
     return fig
 
 
-def style_of(group: GroupFinding, view: View, overall: float) -> Style:
+def style_of(group: GroupFinding, overall: float) -> Style:
     """Return the colour of a group: predictions too low or too high compared with all rows, or fine."""
     if group.severity == "fine":
         return FINE
-    return TOO_LOW if is_too_low(group, view, overall) else TOO_HIGH
+    return TOO_LOW if is_too_low(group, overall) else TOO_HIGH
 
 
-def is_too_low(group: GroupFinding, view: View, overall: float) -> bool:
+def is_too_low(group: GroupFinding, overall: float) -> bool:
     """Return whether a group's predictions are too low compared with those of all rows, whose gap is ``overall``."""
-    return (group.gap.value > overall) == view.is_event
+    return group.gap.value < overall
 
 
 def _columns(view: View) -> tuple[tuple[str, int], ...]:

@@ -84,13 +84,12 @@ def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) 
 
 
 def gap_of_all(session: OpenSession, fit: ShownFit) -> float:
-    """Gap of all rows that groups are compared with, in the direction of theirs."""
+    """Gap of all rows that groups are compared with."""
     if fit.key == RAW:
         level = audit_of(session).of("level").estimate
         return 0.0 if level is None else level.value
     predicted, observed = fit.evaluation.pair
-    gap = fit.evaluation.rows.mean(observed - predicted)
-    return gap if session.view.is_event else -gap
+    return fit.evaluation.rows.mean(predicted - observed)
 
 
 def select_groups(groups: Sequence[GroupFinding]) -> list[GroupFinding]:
@@ -216,7 +215,7 @@ def numbers(groups: Sequence[GroupFinding], view: View, overall: float) -> None:
 def _word(group: GroupFinding, view: View, overall: float) -> str:
     if group.severity == "fine":
         return "no significant difference"
-    low = is_too_low(group, view, overall)
+    low = is_too_low(group, overall)
     return view.wording.too_low_label if low else view.wording.too_high_label
 
 

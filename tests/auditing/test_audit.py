@@ -109,7 +109,7 @@ def test_the_level_of_clusters_is_that_of_their_sums(rng):
     p, happened = calibrated(rng, 600)
     clusters = rng.integers(0, 15, 600)
     found = audit(p, happened, clusters=clusters).of("level").estimate
-    residual = happened - p
+    residual = p - happened
     sums = np.array([(residual - residual.mean())[clusters == c].sum() for c in range(15)])
     error = np.sqrt(15 / 14 * np.square(sums).sum()) / 600
     from scipy.stats import t
@@ -125,7 +125,7 @@ def test_a_group_differs_from_the_overall_gap_by_its_own_influence(rng):
     p, happened = calibrated(rng, 900)
     column = rng.choice(["north", "south", "west"], 900)
     judged = JudgedGroups.from_rows(rows_of(p, happened, groups={"region": column})).single
-    residual = happened - p
+    residual = p - happened
     for j in range(3):
         name = judged.finding(j).name
         inside = column == name
@@ -146,9 +146,9 @@ def test_a_group_of_whole_clusters_has_the_error_of_cluster_sums(rng):
     region = np.where(clusters < 12, "north", "south")
     judged = audit(p, happened, groups={"region": region}, clusters=clusters).of("groups")
     assert judged.severity == "fine"
-    gap = (happened - p)[region == "north"].mean()
+    gap = (p - happened)[region == "north"].mean()
     family = JudgedGroups.from_rows(clustered(p, happened, region, clusters)).single
-    own = np.array([(happened - p - gap)[(clusters == c)].sum() for c in range(12)])
+    own = np.array([(p - happened - gap)[(clusters == c)].sum() for c in range(12)])
     size = (region == "north").sum()
     error = np.sqrt(np.square(own).sum()) / size
     half = family.finding(0).gap.high - gap
@@ -412,10 +412,10 @@ def test_pairs_of_confidence_and_correctness_are_judged_by_confidence(rng):
     assert found.of("level").estimate.value > 0
 
 
-def test_the_sign_of_an_event_is_observed_minus_predicted(rng):
+def test_a_gap_is_predicted_minus_observed(rng):
     p, happened = calibrated(rng, 4000)
     found = audit(np.clip(p + 0.1, 0, 1), happened).of("level")
-    assert found.estimate.value < 0 and "too high" in found.sentence
+    assert found.estimate.value > 0 and "too high" in found.sentence
 
 
 def test_results_print_as_a_list_and_become_a_table(rng):
@@ -529,10 +529,12 @@ def test_the_gap_of_a_group_is_compared_with_that_of_all_rows_and_the_sentence_s
     p, groups = rng.uniform(0.2, 0.7, 4000), rng.choice(["north", "south"], 4000)
     happened = rng.random(4000) < p + np.where(groups == "north", 0.2, 0.06)
     found = audit(p, happened, groups={"region": groups}).of("groups")
-    gap = 100 * (happened.mean() - p.mean())
-    assert f"2 of 2 groups differ from the gap of all rows, +{gap:.1f} points." in found.sentence
-    north = 100 * (happened - p)[groups == "north"].mean()
-    assert f"north +{north:.1f}" in found.sentence
+    gap = 100 * (p.mean() - happened.mean())
+    assert (
+        f"2 of 2 groups differ from the gap of all rows, \u2212{-gap:.1f} points." in found.sentence
+    )
+    north = 100 * (p - happened)[groups == "north"].mean()
+    assert f"north \u2212{-north:.1f}" in found.sentence
     data = replace(calib.from_outputs(p, happened), groups=groups)
     evaluation = Evaluation.from_predictions(calib.calibrator("identity").fit(data), data)
     said = describe_groups(evaluation, data, "The raw model")
@@ -560,7 +562,7 @@ def test_a_comparison_names_the_groups_for_which_model_and_calibrator_are_off(rn
         (fitted, "Platt", platt.predict_proba(test)[:, 1]),
     ):
         assert sentence.startswith(f"{subject} by group: ")
-        gap = 100 * (test.labels - probs)[north].mean()
+        gap = 100 * (probs - test.labels)[north].mean()
         assert f"north {gap:+.1f}".replace("-", "\u2212") in sentence
         assert "differ from the gap of all rows" in sentence
         assert html.escape(sentence) in (found._repr_html_() or "")

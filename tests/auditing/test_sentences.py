@@ -263,15 +263,14 @@ def test_ends_and_classes(name):
 @pytest.mark.parametrize("name", ["simulated-loans", "simulated-answers"])
 def test_groups_and_weights(name):
     data, found = audited(name)
-    p, y, is_event = outcome(data)
-    sign = 1 if is_event else -1
+    p, y, _ = outcome(data)
     sentence = found.of("groups").sentence
     if found.of("groups").severity == "problem":
-        assert_shown("gap of all rows, # points", sentence, sign * 100 * (y - p).mean())
+        assert_shown("gap of all rows, # points", sentence, 100 * (p - y).mean())
         for group in found.of("groups").groups:
             rows = data.groups == group.name
-            values = sign * 100 * (y - p)[rows].mean(), 100 * p[rows].mean(), 100 * y[rows].mean()
-            if f"{group.name} +" in sentence:
+            values = 100 * (p - y)[rows].mean(), 100 * p[rows].mean(), 100 * y[rows].mean()
+            if f"{group.name} \u2212" in sentence:
                 assert_shown(f"{group.name} #", sentence, values[0])
             np.testing.assert_allclose(
                 (100 * group.gap.value, 100 * group.predicted, 100 * group.observed), values

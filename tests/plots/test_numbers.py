@@ -99,7 +99,9 @@ def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -
     colors = [
         traces(fig, name)[0].marker.color for fig in (event, confidence) for name, *_ in named
     ]
-    assert colors[0] == colors[5] != colors[2] == colors[3]  # above zero: too low, or overconfident
+    assert (
+        colors[0] == colors[3] != colors[2] == colors[5]
+    )  # above zero: too high, or overconfident
     assert colors[1] == colors[4] == GUIDE
     texts = [text.text for text in event.layout.annotations]
     assert texts.count("753") == texts.count("42") == 3
@@ -108,15 +110,15 @@ def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -
     np.testing.assert_allclose(dotted.x, -1.7)
 
 
-@pytest.mark.parametrize(("gap", "low"), [(0.09, True), (0.01, False), (-0.01, False)])
+@pytest.mark.parametrize(("gap", "low"), [(0.09, False), (0.01, True), (-0.01, True)])
 def test_a_group_has_the_colour_of_its_side_of_the_gap_of_all_rows(gap: float, low: bool) -> None:
     group = GroupFinding("a", 753, 0.1, 0.2, Interval(gap, gap - 0.1, gap + 0.1), "problem")
-    too_low = traces(forest([replace(group, gap=Interval(0.5, 0.4, 0.6))], 2, EVENT), "a")
+    too_low = traces(forest([replace(group, gap=Interval(-0.5, -0.6, -0.4))], 2, EVENT), "a")
     (mark,) = traces(forest([group], 2, EVENT, overall=0.05), "a")
     assert (mark.marker.color == too_low[0].marker.color) == low
     (answers,) = traces(forest([group], 2, TOP_LABEL, overall=0.05), "a")
-    assert (answers.marker.color == too_low[0].marker.color) != low
-    assert is_too_low(group, EVENT, 0.05) == low != is_too_low(group, TOP_LABEL, 0.05)
+    assert answers.marker.color == mark.marker.color
+    assert is_too_low(group, 0.05) == low
 
 
 def test_the_headings_of_the_columns_of_groups_stand_beneath_the_tool_bar() -> None:

@@ -53,17 +53,17 @@ def test_the_page_opens_with_the_group_that_is_off_and_has_every_group() -> None
     assert len(shown) == 11  # three regions, two sexes and six pairs
     inside = data.groups == "north"
     probs = sigmoid(data.logits[:, 1])
-    gap = (data.labels[inside] - probs[inside]).mean()
+    gap = (probs[inside] - data.labels[inside]).mean()
     assert shown.loc["north", "gap"] == pytest.approx(gap, abs=1e-4)
     assert shown.loc["north", "rows"] == inside.sum()
     assert shown.loc["north", "against all rows"] == "risk underestimated"
-    assert shown["gap"].idxmax() != "north"  # a pair of it, of fewer rows
+    assert shown["gap"].idxmin() != "north"  # a pair of it, of fewer rows
     assert "most of all north:" in app.header[0].value
     (figure,) = charts(app)
     lines = [trace.get("line", {}) for trace in json.loads(figure.spec)["data"]]
     assert [line["dash"] for line in lines if "dash" in line].count("dot") == 1
     assert gap_of_all(session, judged_fits(session)[0]) == pytest.approx(
-        (data.labels - probs).mean()
+        (probs - data.labels).mean()
     )
 
 
