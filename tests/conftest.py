@@ -93,6 +93,8 @@ GROUPS = {
     "pages": ("ui",),
 }  # fmt: skip
 """Beginnings of the paths of tests that share a process: one imports TensorFlow, one has the queue of the pages."""
+EACH_ALONE = ("browser/test_every_page.py",)
+"""Files of two long tests, each of which takes the process that is free."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -106,6 +108,8 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0].removeprefix("tests/")
+            if path in EACH_ALONE:
+                return nodeid
             return next(
                 (name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path
             )

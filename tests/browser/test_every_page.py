@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from calib.plots.style import PAGES as THEMES
+from calib.plots.style import PAGES as BACKGROUNDS
 from calib.ui.menu import entries
 from tests.browser.axe import faint, faults
 from tests.browser.conftest import no_trouble, settle
@@ -23,6 +23,7 @@ MOST = {1500: 2200, 420: 2200}
 """Pixels of a page's height by the window's width; at other widths it may have any."""
 PATHS = {entry.title: entry.path for entry in entries()}
 PAGES = tuple(PATHS)
+DARK = BACKGROUNDS["dark"][0]
 POLLING = 100
 """Milliseconds between two looks at what is drawn."""
 
@@ -109,32 +110,31 @@ def unfold(page: Page) -> None:
 
 
 def faults_of_size(page: Page, widths: Sequence[int]) -> list[str]:
-    """What is too tall or wider than the window, at each width from the widest, where the menu stands open."""
+    """What is too tall or wider than the window, at each width from that of the window, where the menu stands open."""
     found = []
     for width in widths:
-        page.set_viewport_size({"width": width, "height": 1000})
-        all_drawn(page)
-        size, most = page.evaluate(SIZE), MOST.get(width, float("inf"))
-        found += [f"at {width}: {size['height']:,} px tall"] * (size["height"] > most)
-        found += [f"at {width}: {beyond} too wide" for beyond in sorted(set(size["wide"]))]
-    page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
+        if page.viewport_size != (size := ViewportSize(width=width, height=1000)):
+            page.set_viewport_size(size)
+            all_drawn(page)
+        seen, most = page.evaluate(SIZE), MOST.get(width, float("inf"))
+        found += [f"at {width}: {seen['height']:,} px tall"] * (seen["height"] > most)
+        found += [f"at {width}: {beyond} too wide" for beyond in sorted(set(seen["wide"]))]
+    page.set_viewport_size({"width": widths[0], "height": 1000})
     return found
 
 
 def faults_in_both_themes(page: Page) -> list[str]:
-    """What axe-core finds in the light, and what is too faint there or in the dark.
+    """What axe-core finds, and texts that are too faint, in the light and in the dark.
 
-    Dark pages are those of the light in other colours: the server knows no theme.
+    The server knows no theme, so that a dark page is that of the light in other colours.
     """
-    found = faults(page)
-    for theme, (color, *_) in THEMES.items():
-        page.emulate_media(color_scheme=theme)
-        page.wait_for_function(HAS_BACKGROUND, arg=[int(color[k : k + 2], 16) for k in (1, 3, 5)])
-        all_drawn(page)
-        contrast = faults(page, runOnly=["color-contrast"]) if theme == "dark" else []
-        found += [f"{theme}: {fault}" for fault in (*contrast, *faint(page))]
+    light = [*faults(page), *faint(page)]
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(HAS_BACKGROUND, arg=[int(DARK[k : k + 2], 16) for k in (1, 3, 5)])
+    all_drawn(page)
+    dark = [*faults(page, runOnly=["color-contrast"]), *faint(page)]
     page.emulate_media(color_scheme="light")
-    return found
+    return [*(f"light: {fault}" for fault in light), *(f"dark: {fault}" for fault in dark)]
 
 
 @pytest.mark.browser
