@@ -11,7 +11,7 @@ PIP_OPTIONS = --quiet --disable-pip-version-check --no-compile
 INSTALL = $(BIN)/python -m pip install $(PIP_OPTIONS)
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --generate-hashes --custom-compile-command "make lock"
 
-.PHONY: app test test-long test-engines test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
+.PHONY: app test test-long test-seeds test-browser test-engines test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
 
 app: venv ## open the app
 	$(KEEP_COMPILED) $(BIN)/python -m calib app --port $(PORT)
@@ -20,8 +20,12 @@ test: $(BIN)/.dev check browser ## everything a change must pass; OPTIONS are py
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 3 --dist loadscope -m "not long and not browser and not engines" $(OPTIONS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m "not long"
 
-test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy, every page in a browser
+test-long: test-seeds test-browser ## what takes longer: many seeds, large arrays, an old NumPy, every page in a browser
+
+test-seeds: $(BIN)/.dev
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "long and not browser and not engines"
+
+test-browser: $(BIN)/.dev browser
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder tests/browser -m long
 
 test-engines: $(BIN)/python ## exports and adapters where they run, in an environment with PyTorch, torchmetrics and MLflow
