@@ -74,7 +74,7 @@ $(BIN)/.app: $(BIN)/python requirements.txt
 	$(INSTALL) --require-hashes -r requirements.txt
 	touch $@
 
-$(BIN)/.dev: $(BIN)/python requirements-dev.txt ## among them what the app needs
+$(BIN)/.dev: $(BIN)/python requirements-dev.txt  # among them what the app needs
 	$(INSTALL) --require-hashes -r requirements-dev.txt
 	touch $(BIN)/.app $@
 
